@@ -5,12 +5,12 @@
  * that it takes are never held by a thread that waits for another process, so two processes may ask
  * each other at the same time.
  *
- * An honest asker has checked rights and bounds, and holds the engine of the connection, exactly as
- * if it copied itself. The bounce thread does not trust what a hostile asker writes into its
- * mailbox: a question names no address, but a request that is posted on an open connection of that
- * peer. The bounce thread finds out as the request's target or initiator which memory that is and
- * whether it is read or written, and checks it against what no peer can write to: the private table
- * of regions (mr.c), the PZ of the endpoint, and the connection that the endpoint has.
+ * An honest asker has checked rights and bounds, and holds the execution lock of the connection,
+ * exactly as if it copied itself. The bounce thread does not trust what a hostile asker writes into
+ * its mailbox: a question names no address, but a request that is posted on an open connection of
+ * that peer. The bounce thread finds out as the request's target or initiator which memory that is
+ * and whether it is read or written, and checks it against what no peer can write to: the private
+ * table of regions (mr.c), the PZ of the endpoint, and the connection that the endpoint has.
  */
 #define _GNU_SOURCE
 #include "bounce.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cooperative copies. A long message is cut into pieces. The holder of the engine and a peer that
- * happens to poll take one piece after the other, each by its own means, until none is left. Nobody
- * waits for a helper to come, and the holder waits only a moment for a helper that is at its last
- * piece: it leaves the engine to the helper, which finishes the request as if it had held the
- * engine all the time. So a helper that is stopped or dies in its piece is the same case as a
- * holder that is stopped or dies.
+ * Cooperative copies. A long message is cut into pieces. The holder of the execution lock and a
+ * peer that happens to poll take one piece after the other, each by its own means, until none is
+ * left. Nobody waits for a helper to come, and the holder waits only a moment for a helper that is
+ * at its last piece: it leaves the execution lock to the helper, which finishes the request as if
+ * it had held the execution lock all the time. So a helper that is stopped or dies in its piece is
+ * the same case as a holder that is stopped or dies.
  *
- * SOFT_ENGINE_HELPED in the engine word says that there is a helper, and what the helper touches it
- * touches within the holding, which does not end while the flag is set. Invariant: a piece is taken
- * only by a side that holds the engine or has set the flag.
+ * SOFT_EXEC_HELPED in the execution lock says that there is a helper, and what the helper touches
+ * it touches within the holding, which does not end while the flag is set. Invariant: a piece is
+ * taken only by a side that holds the execution lock or has set the flag.
  *
  * `pieces` is the request's position and the range of its pieces that are not taken yet, so a taker
  * with an old view, of another request, takes nothing. The initiator takes the first piece of the
@@ -109,7 +109,7 @@ static uint32_t piece_take(struct soft_port *ip, uint32_t seq, uint32_t count, b
 		/*
 		 * Sequentially consistent, as all accesses to `pieces` once the flag may be set:
 		 * either the holder that finds no piece left also finds the helper's flag, or the
-		 * helper finds no piece left. The engine word passes on what was copied.
+		 * helper finds no piece left. The execution lock passes on what was copied.
 		 */
 		if (atomic_compare_exchange_weak(&ip->pieces, &word, rest))
 			return initiator ? first : end - 1;
@@ -147,7 +147,7 @@ int soft_coop_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft
 				   local, remote);
 	}
 	if (error)
-		/* relaxed: the engine word passes it on, as the pieces */
+		/* relaxed: the execution lock passes it on, as the pieces */
 		atomic_store_explicit(&ip->pieces_failed, 1, memory_order_relaxed);
 	return error;
 }
@@ -160,14 +160,14 @@ bool soft_coop_failed(const struct soft_port *ip)
 
 /* ---- the holder ---- */
 
-/* Leaves the engine to the helper. Returns false if no helper is left. */
-static bool engine_hand_over(struct soft_port *ip, uint64_t word)
+/* Leaves the execution lock to the helper. Returns false if no helper is left. */
+static bool exec_hand_over(struct soft_port *ip, uint64_t word)
 {
-	for (unsigned int tries = SOFT_TRIES; tries && word & SOFT_ENGINE_HELPED; tries--)
+	for (unsigned int tries = SOFT_TRIES; tries && word & SOFT_EXEC_HELPED; tries--)
 		/* release: our pieces, and all else of this holding; soft_coop_leave() acquires */
 		if (atomic_compare_exchange_weak_explicit(
-			    &ip->engine, &word,
-			    (word & ~(uint64_t)SOFT_ENGINE_HELPED) ^ SOFT_ENGINE_TARGET,
+			    &ip->exec_lock, &word,
+			    (word & ~(uint64_t)SOFT_EXEC_HELPED) ^ SOFT_EXEC_TARGET,
 			    memory_order_acq_rel, memory_order_acquire))
 			return true;
 	return false;
@@ -182,59 +182,59 @@ enum soft_coop_end soft_coop_settle(struct soft_port *ip, int error)
 		atomic_fetch_and_explicit(&ip->pieces, ~(uint64_t)UINT32_MAX, memory_order_seq_cst);
 	for (unsigned int i = 0; i < SOFT_COOP_PATIENCE; i++) {
 		/* acquire: the helper's pieces; sequentially consistent, see piece_take() */
-		word = atomic_load(&ip->engine);
-		if (!(word & SOFT_ENGINE_HELPED))
+		word = atomic_load(&ip->exec_lock);
+		if (!(word & SOFT_EXEC_HELPED))
 			break;
 		relax();
 	}
-	if (engine_hand_over(ip, word))
+	if (exec_hand_over(ip, word))
 		return SOFT_COOP_LEFT;
 	return error == ESRCH ? SOFT_COOP_LOST : SOFT_COOP_DONE;
 }
 
 /* ---- the helper ---- */
 
-/* Returns true if the other side holds the engine for this connection. */
+/* Returns true if the other side holds the execution lock for this connection. */
 static bool held_by_other(uint64_t word, uint32_t gen, bool initiator)
 {
-	return SOFT_ENGINE_GEN(word) == gen && (word & SOFT_ENGINE_HELD) &&
-	       !(word & SOFT_ENGINE_TARGET) != initiator;
+	return SOFT_EXEC_GEN(word) == gen && (word & SOFT_EXEC_HELD) &&
+	       !(word & SOFT_EXEC_TARGET) != initiator;
 }
 
 bool soft_coop_enter(struct soft_port *ip, uint32_t gen, bool initiator)
 {
-	uint64_t word = atomic_load_explicit(&ip->engine, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&ip->exec_lock, memory_order_relaxed);
 
 	for (unsigned int tries = SOFT_TRIES;
 	     tries && soft_coop_wanted(ip) && held_by_other(word, gen, initiator); tries--)
 		/*
-		 * Sequentially consistent, as engine_try(): the checks that follow see what was
+		 * Sequentially consistent, as exec_try(): the checks that follow see what was
 		 * done by whoever closed a port or killed a region before, and did not find the
-		 * engine held.
+		 * execution lock held.
 		 */
-		if (atomic_compare_exchange_weak(&ip->engine, &word, word | SOFT_ENGINE_HELPED))
+		if (atomic_compare_exchange_weak(&ip->exec_lock, &word, word | SOFT_EXEC_HELPED))
 			return true;
 	return false;
 }
 
 bool soft_coop_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 {
-	uint64_t word = atomic_load_explicit(&ip->engine, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&ip->exec_lock, memory_order_relaxed);
 
-	/* Another generation means that the engine was taken from the holder, which had died; see soft_port_begin() */
-	for (unsigned int tries = SOFT_TRIES; tries && SOFT_ENGINE_GEN(word) == gen; tries--) {
+	/* Another generation means that the execution lock was taken from the holder, which had died; see soft_port_begin() */
+	for (unsigned int tries = SOFT_TRIES; tries && SOFT_EXEC_GEN(word) == gen; tries--) {
 		/*
-		 * acquire: what the holder did that has left the engine to us. If the flag is clear
-		 * and the engine is not ours, it was taken from a holder that had died:
-		 * soft_engine_take_back().
+		 * acquire: what the holder did that has left the execution lock to us. If the flag
+		 * is clear and the execution lock is not ours, it was taken from a holder that had
+		 * died: soft_exec_take_back().
 		 */
-		if (!(word & SOFT_ENGINE_HELPED)) {
+		if (!(word & SOFT_EXEC_HELPED)) {
 			atomic_thread_fence(memory_order_acquire);
-			return (word & SOFT_ENGINE_HELD) && !(word & SOFT_ENGINE_TARGET) == initiator;
+			return (word & SOFT_EXEC_HELD) && !(word & SOFT_EXEC_TARGET) == initiator;
 		}
 		/* release: our pieces; soft_coop_settle() acquires */
 		if (atomic_compare_exchange_weak_explicit(
-			    &ip->engine, &word, word & ~(uint64_t)SOFT_ENGINE_HELPED,
+			    &ip->exec_lock, &word, word & ~(uint64_t)SOFT_EXEC_HELPED,
 			    memory_order_release, memory_order_relaxed))
 			return false;
 	}

@@ -20,7 +20,7 @@
 /* Returns true if there are pieces that nobody has taken. A hint. */
 bool soft_coop_wanted(const struct soft_port *ip);
 
-/* ---- the holder of the engine of `ip` ---- */
+/* ---- the holder of the execution lock of `ip` ---- */
 
 /* Offers the copy of the request at position `seq`, which is len bytes long. */
 void soft_coop_open(struct soft_port *ip, uint32_t seq, uint64_t len);
@@ -28,13 +28,13 @@ void soft_coop_open(struct soft_port *ip, uint32_t seq, uint64_t len);
 enum soft_coop_end {
 	SOFT_COOP_DONE, /* all pieces are done */
 	SOFT_COOP_LOST, /* the peer is gone, and none of its threads copies any more */
-	SOFT_COOP_LEFT, /* the other side holds the engine now, and finishes the request */
+	SOFT_COOP_LEFT, /* the other side holds the execution lock now, and finishes the request */
 };
 
 /*
  * The holder calls this after soft_coop_copy(), with the error that that returned: nobody starts
  * to help any more. It waits a moment for a helper that is still copying a piece, and then leaves
- * the engine to it.
+ * the execution lock to it.
  */
 enum soft_coop_end soft_coop_settle(struct soft_port *ip, int error);
 /* Returns true if one of the pieces of a finished copy has failed. */
@@ -43,16 +43,16 @@ bool soft_coop_failed(const struct soft_port *ip);
 /* ---- the other side ---- */
 
 /*
- * Joins a copy of the other side. Returns false if the other side does not hold the engine for this
- * connection, or wants no help. If true, the holding lasts until soft_coop_leave(). initiator:
- * this side is the initiator. The caller checks after this that the connection is still open and
- * the regions are valid.
+ * Joins a copy of the other side. Returns false if the other side does not hold the execution lock
+ * for this connection, or wants no help. If true, the holding lasts until soft_coop_leave().
+ * initiator: this side is the initiator. The caller checks after this that the connection is still
+ * open and the regions are valid.
  */
 bool soft_coop_enter(struct soft_port *ip, uint32_t gen, bool initiator);
 /* Returns false if no pieces are left. *seq is the request that they belong to, which may change at any time. */
 bool soft_coop_offered(const struct soft_port *ip, uint32_t *seq);
 /*
- * Ends the help. Returns true if the engine has been left to this side, with the request at
+ * Ends the help. Returns true if the execution lock has been left to this side, with the request at
  * sq_done, all of which is copied.
  */
 bool soft_coop_leave(struct soft_port *ip, uint32_t gen, bool initiator);

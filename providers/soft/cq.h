@@ -245,7 +245,7 @@ static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t posit
 /*
  * Puts a port of the ring's owner on its ready list; this cannot fail. Returns false if the
  * port is on the list already and the owner has not looked yet. The port is open; the caller holds
- * the engine or, in the owner's process, the EP lock.
+ * the execution lock or, in the owner's process, the EP lock.
  */
 bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32_t index,
 			  enum soft_side side);

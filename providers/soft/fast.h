@@ -202,7 +202,7 @@ soft_plain_room_locked(const struct soft_ep *ep, const struct datp_sge *sink, ui
  * Copies the list of the oldest posted receive, to which the next message goes, into `sink`; a
  * copy, so that what is checked is what is used. Returns the number of segments, or 0 if the
  * message is not plain: the list has more than two segments, is invalid or has no room, or the
- * engine has filled the receive already. EP lock.
+ * executor has filled the receive already. EP lock.
  */
 static inline __attribute__((always_inline)) uint32_t
 soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *sink)

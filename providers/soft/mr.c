@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Registered memory. An LMR or RMR is one entry of a table in the arena: a thread that accesses the
- * memory, of this process or a peer's, finds the entry by its context, and holds the engine of the
- * connection during the access. So after the context is cleared, and every engine held at that time
- * has been released, nobody accesses the memory any more.
+ * memory, of this process or a peer's, finds the entry by its context, and holds the execution lock
+ * of the connection during the access. So after the context is cleared, and every execution lock
+ * held at that time has been released, nobody accesses the memory any more.
  */
 #include "mr.h"
 #include "arena.h"
@@ -90,7 +90,7 @@ static uint32_t mr_next_context(struct soft_ia *ia, uint32_t index)
 }
 
 /*
- * Sequentially consistent: either an engine's holder sees 0, or the check of the engine finds it
+ * Sequentially consistent: either an executor sees 0, or the check of the execution lock finds it
  * held.
  */
 static uint32_t mr_kill(struct soft_mr *mr)
@@ -100,10 +100,10 @@ static uint32_t mr_kill(struct soft_mr *mr)
 
 /*
  * Ends what a window was bound to and, in the same step unless `next` is 0, begins the next bind:
- * then this thread may write the entry's fields. Engines of several endpoints may execute binds of
- * one window at once, and nothing says which is the later one: a bind that finds another one under
- * way counts as executed before that, and has no more to do. It does not wait, because the other
- * process may have died, nor try for ever, because a peer could change the word all the time.
+ * then this thread may write the entry's fields. Executors of several endpoints may execute binds
+ * of one window at once, and nothing says which is the later one: a bind that finds another one
+ * under way counts as executed before that, and has no more to do. It does not wait, because the
+ * other process may have died, nor try for ever, because a peer could change the word all the time.
  * Returns the previous context, or 0 if there was none.
  */
 static uint32_t mr_replace(struct soft_mr *mr, uint32_t next)
@@ -176,10 +176,10 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, lmr->lmr_context, true);
-	/* until here the bounce thread serves the engines that were waited for: see mr_owned() */
+	/* until here the bounce thread serves the executors that were waited for: see mr_owned() */
 	atomic_store(&ia->own[index].life, 0);
 	soft_bounce_quiesce(ia);
-	/* relaxed: it was set under an engine that the wait has seen end */
+	/* relaxed: it was set under an execution lock that the wait has seen end */
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
 		soft_peers_wake(ia);
 	mr_index_put(ia, index);
@@ -254,8 +254,8 @@ uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint3
 	if (index >= SOFT_MR_COUNT)
 		return 0;
 	/*
-	 * sequentially consistent: the engine is held, so soft_rmr_free waits for us, or we see its
-	 * count
+	 * sequentially consistent: the execution lock is held, so soft_rmr_free waits for us, or we
+	 * see its count
 	 */
 	if (atomic_load(&mr->life) != r->bind_life)
 		return 0;
@@ -280,7 +280,7 @@ bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool g
 	/* a failed bind has not been executed, except partly, by a process that died during it */
 	if (!good)
 		(void)atomic_compare_exchange_strong(&mr->context, &left, 0);
-	/* relaxed: another engine may bind the window at any time anyway */
+	/* relaxed: another executor may bind the window at any time anyway */
 	return good && atomic_load_explicit(&mr->context, memory_order_relaxed) ==
 			       (len ? context : 0);
 }

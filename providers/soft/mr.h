@@ -28,7 +28,7 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
 			       const struct datp_lmr *lmr, struct soft_sqe *e);
 /*
  * Executes a bind: the old context becomes invalid, and the new one valid if the length is not 0.
- * Returns the old context, or 0 if there was none. Engine held.
+ * Returns the old context, or 0 if there was none. Execution lock held.
  */
 uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz);
 /* A bind has completed. Returns true if the window is bound by it now, and not by a later bind. */

@@ -382,8 +382,8 @@ void soft_peers_wake(struct soft_ia *ia)
 /*
  * Marks the peer as dead. When this returns, what it had asked of our bounce thread is done or
  * never will be. The bounce thread may be copying for it to and from our memory, and nobody waits
- * for an engine whose holder is dead: so whoever learns of the death calls this before the memory
- * belongs to the consumer again.
+ * for an execution lock whose holder is dead: so whoever learns of the death calls this before the
+ * memory belongs to the consumer again.
  */
 static void peer_mark_dead(struct soft_peer *peer)
 {
@@ -397,8 +397,8 @@ void soft_peer_died(struct soft_peer *peer)
 	struct soft_ia *ia = peer->ia;
 
 	/*
-	 * Whoever waits for an engine or a bounce thread of the peer checks `dead`. All threads of
-	 * the peer have ended, or it has closed the IA and touches nothing.
+	 * Whoever waits for an execution lock or a bounce thread of the peer checks `dead`. All
+	 * threads of the peer have ended, or it has closed the IA and touches nothing.
 	 */
 	peer_mark_dead(peer);
 	datp_lock(&ia->lock);

@@ -112,13 +112,13 @@ void soft_port_begin(struct soft_ep *ep)
 	while (!ep->gen);
 	ep->layout.rq_base = ep->base.rq.finished;
 	/*
-	 * If a peer of an earlier connection holds the engine at this moment, this takes it away:
-	 * the peer finds that connection closed, and touches nothing. What it writes to the word
-	 * meanwhile does not matter, because no other word has this generation. release: our use of
-	 * the port so far; whoever takes the engine acquires it.
+	 * If a peer of an earlier connection holds the execution lock at this moment, this takes it
+	 * away: the peer finds that connection closed, and touches nothing. What it writes to the
+	 * word meanwhile does not matter, because no other word has this generation. release: our
+	 * use of the port so far; whoever takes the execution lock acquires it.
 	 */
-	word = atomic_load_explicit(&port->engine, memory_order_relaxed);
-	(void)atomic_exchange_explicit(&port->engine, SOFT_ENGINE_NEXT(word, ep->gen),
+	word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
+	(void)atomic_exchange_explicit(&port->exec_lock, SOFT_EXEC_NEXT(word, ep->gen),
 				       memory_order_acq_rel);
 	/* relaxed: the peer learns of the port by a message that is sent after this */
 	atomic_store_explicit(&port->confirmed, 0, memory_order_relaxed);

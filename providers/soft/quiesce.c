@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits for accesses to end. Whoever touches registered memory for a request holds the engine of
- * the connection meanwhile. So when a region has died, this waits for the engines that are held at
- * that time and whose queue has a request that names the region; everybody else finds the region
- * dead. Invariant: a peer is waited for no longer than the bound; then it loses its right to touch
- * the memory of this process, which it checks before each piece that it copies (guard.c), and its
- * connection ends.
+ * Waits for accesses to end. Whoever touches registered memory for a request holds the execution
+ * lock of the connection meanwhile. So when a region has died, this waits for the execution locks
+ * that are held at that time and whose queue has a request that names the region; everybody else
+ * finds the region dead. Invariant: a peer is waited for no longer than the bound; then it loses
+ * its right to touch the memory of this process, which it checks before each piece that it copies
+ * (guard.c), and its connection ends.
  */
 #include "quiesce.h"
 #include "bound.h"
 #include "conn.h"
-#include "engine.h"
+#include "exec.h"
 #include "mr.h"
 #include "peer.h"
 #include "request.h"
@@ -20,9 +20,9 @@
 #define QUIESCE_SPINS 100   /* the sections are short: an owner that runs has left by then */
 
 /* Sequentially consistent: see mr_kill. */
-static bool engine_held(const struct soft_port *port)
+static bool exec_held(const struct soft_port *port)
 {
-	return atomic_load(&port->engine) & SOFT_ENGINE_HELD;
+	return atomic_load(&port->exec_lock) & SOFT_EXEC_HELD;
 }
 
 /* One direction of a connection, as seen from outside. */
@@ -60,7 +60,7 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 /*
  * Returns true if executing a request touches memory of ours by this context. The request lies in
  * memory that the peer can write: a peer that lies there is waited for less, but it could copy
- * without any engine, too.
+ * without any execution lock, too.
  */
 static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			    uint32_t seq, uint32_t context)
@@ -83,11 +83,11 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 }
 
 /*
- * Returns true if whoever holds the engine may touch what the context stood for: if a request that
- * is not done names it. *past is the position behind the last such request. Requests that are
- * posted from now on, and those that the holder begins from now on, find the region dead: by
- * sequentially consistent operations, as the caller's, the holder takes the engine, and whoever
- * adds a request touches the engine word, before it looks at the region.
+ * Returns true if whoever holds the execution lock may touch what the context stood for: if a
+ * request that is not done names it. *past is the position behind the last such request. Requests
+ * that are posted from now on, and those that the holder begins from now on, find the region dead:
+ * by sequentially consistent operations, as the caller's, the holder takes the execution lock, and
+ * whoever adds a request touches the execution lock, before it looks at the region.
  */
 static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			  uint32_t context, uint32_t *past)
@@ -105,20 +105,20 @@ static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, co
 	return false;
 }
 
-/* Waits for an engine that is held for the region. ia.lock is held, and released while this waits. */
-static void quiesce_engine_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q,
-				  uint32_t context, uint64_t until)
+/* Waits for an execution lock that is held for the region. ia.lock is held, and released while this waits. */
+static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q,
+				uint32_t context, uint64_t until)
 {
 	struct soft_peer *peer = ep->peer;
 	/* relaxed: the generation and rport do not change while the lock is held */
 	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed), past;
 	bool quiet;
 
-	if (!engine_held(q->port) || !queue_touches(ia, ep, q, context, &past))
+	if (!exec_held(q->port) || !queue_touches(ia, ep, q, context, &past))
 		return;
 	peer->users++;
 	datp_unlock(&ia->lock);
-	quiet = soft_engine_wait(ep, q->port, peer, &past, until);
+	quiet = soft_exec_wait(ep, q->port, peer, &past, until);
 	datp_lock(&ia->lock);
 	if (!quiet)
 		soft_ep_revoke_locked(ep, peer, gen);
@@ -183,15 +183,15 @@ static void quiesce_biased_locked(struct soft_ia *ia)
 }
 
 /* ia.lock */
-static void quiesce_engines_locked(struct soft_ia *ia, struct soft_ep *ep, uint32_t context,
-				   uint64_t until)
+static void quiesce_execs_locked(struct soft_ia *ia, struct soft_ep *ep, uint32_t context,
+				 uint64_t until)
 {
 	struct queue ours = { ep->port, &ep->layout, true };
 	struct queue theirs = { ep->rport, &ep->rlayout, false };
 
-	quiesce_engine_locked(ia, ep, &ours, context, until);
+	quiesce_exec_locked(ia, ep, &ours, context, until);
 	if (ep->rport == theirs.port) /* else the connection has ended meanwhile */
-		quiesce_engine_locked(ia, ep, &theirs, context, until);
+		quiesce_exec_locked(ia, ep, &theirs, context, until);
 }
 
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
@@ -212,7 +212,7 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 
 		if (!ep || !ep->rport)
 			continue;
-		quiesce_engines_locked(ia, ep, context, until);
+		quiesce_execs_locked(ia, ep, context, until);
 		if (copies && !quiesce_copies_locked(ia, ep))
 			biased = true;
 	}
@@ -222,15 +222,15 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 }
 
 /*
- * Returns true if nobody touches the context by this engine. If somebody may and it is `late`,
- * breaks the connection. ia.lock held.
+ * Returns true if nobody touches the context under this execution lock. If somebody may and it is
+ * `late`, breaks the connection. ia.lock held.
  */
-static bool engine_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q, uint32_t context,
-				bool late)
+static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q, uint32_t context,
+			      bool late)
 {
 	uint32_t past;
 
-	if (!engine_held(q->port) || !queue_touches(ia, ep, q, context, &past))
+	if (!exec_held(q->port) || !queue_touches(ia, ep, q, context, &past))
 		return true;
 	if (late)
 		soft_ep_revoke_locked(ep, ep->peer,
@@ -254,8 +254,8 @@ bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
 			continue;
 		ours = (struct queue){ ep->port, &ep->layout, true };
 		theirs = (struct queue){ ep->rport, &ep->rlayout, false };
-		quiet = engine_quiet_locked(ia, ep, &ours, context, late) && quiet;
-		quiet = engine_quiet_locked(ia, ep, &theirs, context, late) && quiet;
+		quiet = exec_quiet_locked(ia, ep, &ours, context, late) && quiet;
+		quiet = exec_quiet_locked(ia, ep, &theirs, context, late) && quiet;
 	}
 	datp_unlock(&ia->lock);
 	return quiet;

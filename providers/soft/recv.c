@@ -2,7 +2,7 @@
 /*
  * The receiving half of an endpoint. Receives complete in posting order, in two ways: an eager
  * message comes as a cell of the ring and is copied here; a message from the sender's request queue
- * was copied by the engine, on either side, which left its result in the receive's descriptor. An
+ * was copied by the executor, on either side, which left its result in the receive's descriptor. An
  * eager message that finds no receive is kept as unexpected; any other message waits in its
  * sender's queue.
  */
@@ -11,7 +11,7 @@
 #include "conn.h"
 #include "coop.h"
 #include "cq.h"
-#include "engine.h"
+#include "exec.h"
 #include "held.h"
 #include "mr.h"
 #include "peer.h"
@@ -87,8 +87,8 @@ static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge *
 }
 
 /*
- * Completes a receive that the engine has filled. Both sides can write its result, and the program
- * trusts what we report, so a result that cannot be is not reported.
+ * Completes a receive that the executor has filled. Both sides can write its result, and the
+ * program trusts what we report, so a result that cannot be is not reported.
  */
 static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struct soft_desc *desc)
 {
@@ -100,7 +100,7 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 	receive_done(ep, wqe, status, len, SOFT_ONCE(desc->solicited), NULL, NULL);
 }
 
-/* Completes the oldest receive, if the engine has filled it. */
+/* Completes the oldest receive, if the executor has filled it. */
 static bool deliver_one(struct soft_ep *ep)
 {
 	struct datp_wq *rq = &ep->base.rq;
@@ -116,7 +116,7 @@ static bool deliver_one(struct soft_ep *ep)
 	return true;
 }
 
-/* Completes all receives that the engine has filled, up to one that waits for a short message. */
+/* Completes all receives that the executor has filled, up to one that waits for a short message. */
 static void deliver_done(struct soft_ep *ep)
 {
 	while (deliver_one(ep))
@@ -200,9 +200,9 @@ void soft_recv_progress(struct soft_ep *ep)
 		/* acquire: the requests that wait for us at the peer */
 		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
-		       soft_engine_run(ep, false) && !ep->rest[false];
+		       soft_exec_run(ep, false) && !ep->rest[false];
 		if (more && !--turns) {
-			soft_engine_later(ep, false);
+			soft_exec_later(ep, false);
 			return;
 		}
 	}
@@ -273,7 +273,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		soft_ep_corrupted(ep);
 		return;
 	}
-	deliver_done(ep); /* messages before it that the engine has copied */
+	deliver_done(ep); /* messages before it that the executor has copied */
 	wqe = ep->unexpected ? NULL : receive_next(ep, &sge, &count, &pz);
 	if (!wqe) {
 		message_keep(ep, &p);
@@ -475,7 +475,7 @@ static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side si
 		again = ready_receive(cq, ep);
 	} else if (ep->open) {
 		if (ep->rest[true] || soft_coop_wanted(ep->port))
-			soft_engine_run(ep, true);
+			soft_exec_run(ep, true);
 		soft_sq_reap(ep);
 	}
 	datp_unlock(&ep->base.lock);
@@ -743,7 +743,7 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 	struct soft_list to, source;
 	const struct datp_sge *sge;
 	struct datp_wqe *wqe;
-	/* relaxed: the engine is held for the request at sq_done */
+	/* relaxed: the execution lock is held for the request at sq_done */
 	struct soft_right right = { .open = &ep->rport->open,
 				    .gen = ep->rgen,
 				    .port = ep->rindex,

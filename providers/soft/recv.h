@@ -15,17 +15,17 @@ void soft_recv_progress(struct soft_ep *ep);
  * so that they complete when all that came to the queue before has been taken. EP lock.
  */
 void soft_recv_tell(struct soft_ep *ep, uint32_t msg);
-/* At the end of a connection: completes the receives that the engine filled before the port was closed. EP lock. */
+/* At the end of a connection: completes the receives that the executor filled before the port was closed. EP lock. */
 void soft_recv_flush(struct soft_ep *ep);
 /*
  * The rendezvous of a waiting send with our SRQ: executes it as the target. pz: the sender's.
- * Returns false if it is not the message's turn or the SRQ is empty. EP lock, engine held.
+ * Returns false if it is not the message's turn or the SRQ is empty. EP lock, execution lock held.
  */
 bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t pz, const struct soft_request *r,
 			 uint8_t *status);
 /* Returns true if a message before this one has not been completed and has a receive. A peer may name any message. EP lock. */
 bool soft_recv_is_ahead(const struct soft_ep *ep, uint32_t msg);
-/* Returns true if the engine has filled the oldest receive. There is one; it is no SRQ's. EP lock. */
+/* Returns true if the executor has filled the oldest receive. There is one; it is no SRQ's. EP lock. */
 bool soft_recv_filled(const struct soft_ep *ep);
 /* Completes requests that the peer or we executed. EP lock. */
 void soft_sq_reap(struct soft_ep *ep);

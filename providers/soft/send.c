@@ -2,15 +2,15 @@
 /*
  * The requesting half of an endpoint. An eager message goes straight into a cell of the peer's
  * ring, its payload inline or in a slot of ours, and is complete. Everything else goes through the
- * endpoint's request queue and the engine, which mostly executes it before the post returns. If a
- * request waits there, later ones wait behind it, because requests are executed in order.
+ * endpoint's request queue, and the executor (exec.c) mostly executes it before the post returns.
+ * If a request waits there, later ones wait behind it, because requests are executed in order.
  */
 #include "send.h"
 #include "arena.h"
 #include "conn.h"
 #include "coop.h"
 #include "cq.h"
-#include "engine.h"
+#include "exec.h"
 #include "mr.h"
 #include "recv.h"
 #include "xfer.h"
@@ -135,10 +135,10 @@ static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int 
 }
 
 /*
- * If the engine is held the message is queued nevertheless, but whoever holds the engine finds the
- * receive. If the peer has not read our last message yet, this one is given a slot: two copies by
- * two CPUs, one behind the other, have more throughput than one copy by ours. Longer messages are
- * copied by both sides anyway.
+ * If the execution lock is held the message is queued nevertheless, but whoever holds the execution
+ * lock finds the receive. If the peer has not read our last message yet, this one is given a slot:
+ * two copies by two CPUs, one behind the other, have more throughput than one copy by ours. Longer
+ * messages are copied by both sides anyway.
  */
 bool soft_send_straight(const struct soft_ep *ep, uint32_t msg, uint64_t len)
 {
@@ -222,8 +222,8 @@ static void turn_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t posit
 }
 
 /*
- * Puts a request into the queue and runs the engine; the caller has filled in `particular` what
- * only this operation has.
+ * Puts a request into the queue and executes what can be executed; the caller has filled in
+ * `particular` what only this operation has.
  */
 static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 			  const struct datp_sge *iov, int n, const struct soft_sqe *particular)
@@ -243,19 +243,19 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	e->n = (uint32_t)n;
 	if (n) /* the list may be NULL */
 		memcpy(e->sge, iov, (size_t)n * sizeof *iov);
-	/* release: the request; the engine acquires */
+	/* release: the request; the executor acquires */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 	/* only now, when the target can find the request */
 	if (turn)
 		turn_keep(ep, turn, position, posted, particular->msg);
-	soft_engine_run(ep, true);
+	soft_exec_run(ep, true);
 	if (wqe->op == DATP_SEND)
-		soft_engine_keep_turn(ep, posted, particular->msg);
+		soft_exec_keep_turn(ep, posted, particular->msg);
 	soft_sq_reap(ep);
 }
 
 /*
- * Completes what the engine has executed meanwhile, which comes before anything new. Returns true
+ * Completes what the executor has executed meanwhile, which comes before anything new. Returns true
  * if no request waits.
  */
 static bool queue_empty(struct soft_ep *ep)

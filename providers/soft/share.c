@@ -162,7 +162,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 		(void)share_map(share, fd, backing.offset + (share->addr - backing.start));
 		close(fd);
 	}
-	/* relaxed: the owner reads it after it has seen the end of the engine's holding by this thread */
+	/* relaxed: the owner reads it after it has seen the end of the execution lock's holding by this thread */
 	atomic_fetch_or_explicit(&mr->priv, SOFT_MR_MAPPED, memory_order_relaxed);
 	return share;
 }

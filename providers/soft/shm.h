@@ -126,8 +126,8 @@ static inline _Atomic uint64_t *soft_ring_reservations(struct soft_ring *ring, u
 enum soft_side { SOFT_SIDE_RECV, SOFT_SIDE_REQUEST };
 
 /*
- * A posted receive. Written by the owner; `state`, `len`, `status` and `solicited` by the engine's
- * holder that fills it.
+ * A posted receive. Written by the owner; `state`, `len`, `status` and `solicited` by the
+ * executor that fills it.
  */
 enum soft_desc_state { SOFT_DESC_POSTED, SOFT_DESC_DONE };
 
@@ -140,7 +140,7 @@ struct soft_desc {
 	struct datp_sge sge[];
 };
 
-/* A queued request. Written by the owner; `status` and `bind_old` by the engine's holder that executes it. */
+/* A queued request. Written by the owner; `status` and `bind_old` by the executor that executes it. */
 struct soft_sqe {
 	uint8_t op, status, solicited;
 	/*
@@ -159,26 +159,27 @@ struct soft_sqe {
 };
 
 /*
- * The engine word of a direction says who executes the initiator's requests. Its holder may touch
- * the other side's memory while both ports are open for this connection. AGAIN: somebody added a
- * request or a receive while the engine was held, so the holder goes round again. TARGET: the
- * holder is the target, else the initiator; it matters when one of them has died. HELPED: the other
- * side takes part in a long copy (coop.c), and the holder may leave the engine to it. The bits
- * above count the holdings, so that a waiter sees the end of one even if the next has begun.
+ * The execution lock of a direction says who executes the initiator's requests. Its holder, the
+ * executor, may touch the other side's memory while both ports are open for this connection. AGAIN:
+ * somebody added a request or a receive while the lock was held, so the holder goes round again.
+ * TARGET: the holder is the target, else the initiator; it matters when one of them has died.
+ * HELPED: the other side takes part in a long copy (coop.c), and the holder may leave the lock to
+ * it. The bits above count the holdings, so that a waiter sees the end of one even if the next has
+ * begun.
  *
- * The upper half is the generation of the connection that the engine works for. So a peer that has
- * not heard of the end of an earlier connection does not get the engine; it could hold it at the
- * moment when the owner wants it, and look for a request that it cannot see.
+ * The upper half is the generation of the connection that the lock is for. So a peer that has not
+ * heard of the end of an earlier connection does not get the lock; it could hold it at the moment
+ * when the owner wants it, and look for a request that it cannot see.
  */
-#define SOFT_ENGINE_HELD      1u
-#define SOFT_ENGINE_AGAIN     2u
-#define SOFT_ENGINE_TARGET    4u
-#define SOFT_ENGINE_HELPED    8u
-#define SOFT_ENGINE_STEP      16u
-#define SOFT_ENGINE_GEN(word) ((uint32_t)((word) >> 32))
+#define SOFT_EXEC_HELD	      1u
+#define SOFT_EXEC_AGAIN	      2u
+#define SOFT_EXEC_TARGET      4u
+#define SOFT_EXEC_HELPED      8u
+#define SOFT_EXEC_STEP	      16u
+#define SOFT_EXEC_GEN(word) ((uint32_t)((word) >> 32))
 /* Not held, for this generation, and different from all recent words. */
-#define SOFT_ENGINE_NEXT(word, gen)                                                                \
-	((uint64_t)(gen) << 32 | (((uint32_t)(word) & ~(SOFT_ENGINE_STEP - 1)) + SOFT_ENGINE_STEP))
+#define SOFT_EXEC_NEXT(word, gen)                                                                  \
+	((uint64_t)(gen) << 32 | (((uint32_t)(word) & ~(SOFT_EXEC_STEP - 1)) + SOFT_EXEC_STEP))
 
 /*
  * Where a port's queues are, and where in them a connection begins. It is sent along with the port,
@@ -208,7 +209,7 @@ struct soft_port {
 	 */
 	_Atomic uint32_t confirmed;
 	/*
-	 * Engine's holder: the send at sq_done waits for its receive. Every post of a receive reads
+	 * Executor: the send at sq_done waits for its receive. Every post of a receive reads
 	 * this word, so it is in a line that hardly ever changes.
 	 */
 	_Atomic uint32_t waits;
@@ -218,13 +219,13 @@ struct soft_port {
 	_Atomic uint32_t
 		delivered; /* messages taken from the ring and completed: the sender's credit */
 
-	/* Owner as initiator; sq_done by the engine's holder. */
+	/* Owner as initiator; sq_done by the executor. */
 	alignas(SOFT_LINE) _Atomic uint32_t sq_posted;
 	_Atomic uint32_t sq_done;
-	_Atomic uint64_t engine; /* it is not reset when the memory becomes another port */
-	_Atomic uint32_t failed; /* engine's holder: a request has failed; none after it is executed */
+	_Atomic uint64_t exec_lock; /* it is not reset when the memory becomes another port */
+	_Atomic uint32_t failed; /* executor: a request has failed; none after it is executed */
 	_Atomic uint32_t want_bell; /* owner: ring the doorbell when a request is done */
-	/* A cooperative copy: the engine's holder offers the pieces, both sides take them; coop.c */
+	/* A cooperative copy: the executor offers the pieces, both sides take them; coop.c */
 	_Atomic uint64_t pieces;
 	_Atomic uint32_t pieces_failed; /* holder, helper */
 
@@ -232,7 +233,7 @@ struct soft_port {
 	struct {
 		_Atomic uint32_t next, queued;
 	} ready_link[2];
-	/* Engine's holder, if it is the initiator: as soft_cell.msg, written if the ring had no cell to say it. */
+	/* Executor, if it is the initiator: as soft_cell.msg, written if the ring had no cell to say it. */
 	_Atomic uint32_t told;
 };
 

@@ -3,10 +3,10 @@
  * The soft provider's private objects and what its files call of each other.
  *
  * Its own locks, in the order of <datp/provider.h>: poll lock of an EVD (or soft_cq.lock of the
- * sink) > EP > engine word (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock guards
- * the tables of ports, peers and memory; nobody waits for a peer while holding it. The lock over
- * the process's IAs, under which a socket is opened and listed in one step for fork(), comes before
- * it: ia.h.
+ * sink) > EP > execution lock (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock
+ * guards the tables of ports, peers and memory; nobody waits for a peer while holding it. The lock
+ * over the process's IAs, under which a socket is opened and listed in one step for fork(), comes
+ * before it: ia.h.
  */
 #ifndef SOFT_H
 #define SOFT_H
@@ -184,17 +184,17 @@ struct soft_payload {
 	bool solicited;
 };
 
-/* What was under way in a port's engine when soft_engine_look() was called. engine.h */
-struct soft_engine_watch {
+/* What was under way under a port's execution lock when soft_exec_look() was called. exec.h */
+struct soft_exec_watch {
 	const struct soft_ep *ep;
 	struct soft_port *port;
-	uint64_t engine;
+	uint64_t exec_lock;
 	uint32_t at_work;
 };
 
-/* The teardown of a connection, which waits until the peer has left its engines. teardown.c */
+/* The teardown of a connection, which waits until the peer has released both execution locks. teardown.c */
 struct soft_teardown {
-	struct soft_engine_watch watch[2];
+	struct soft_exec_watch watch[2];
 	uint64_t until, looked; /* the deadline of this wait; bound.h */
 	DAT_EVENT_NUMBER tell; /* the event for the peer; 0: none */
 	DAT_EVENT_NUMBER why;  /* the event for libdatp; 0: none */
@@ -276,7 +276,7 @@ struct soft_ep {
 
 	/* generation of the connection whose peer has lost the right to touch our memory, because it did not answer */
 	_Atomic uint32_t revoked;
-	uint32_t at_work;	/* odd: a thread of ours is in the engine. EP lock; see engine.c */
+	uint32_t at_work;	/* odd: a thread of ours executes requests. EP lock; see exec.c */
 	/*
 	 * Generation of the connection for which our bounce thread copies, or 0. Peers cannot write
 	 * to it, so the bounce thread relies on it; bounce.c

@@ -11,7 +11,7 @@
 #include "complain.h"
 #include "conn.h"
 #include "cq.h"
-#include "engine.h"
+#include "exec.h"
 #include "peer.h"
 #include "port.h"
 #include "recv.h"
@@ -97,26 +97,26 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 /* Notes which accesses are under way after the port was closed; no thread begins one any more. */
 static void teardown_look(struct soft_ep *ep)
 {
-	soft_engine_look(&ep->teardown.watch[0], ep, ep->rport);
-	soft_engine_look(&ep->teardown.watch[1], ep, ep->port);
+	soft_exec_look(&ep->teardown.watch[0], ep, ep->rport);
+	soft_exec_look(&ep->teardown.watch[1], ep, ep->port);
 }
 
 /* Returns true if all these accesses have ended. */
 static bool teardown_is_quiet(const struct soft_ep *ep)
 {
-	const struct soft_engine_watch *w = ep->teardown.watch;
+	const struct soft_exec_watch *w = ep->teardown.watch;
 
-	if (soft_engine_own_works(&w[0]))
+	if (soft_exec_own_works(&w[0]))
 		return false;
 	/* nothing runs for a peer that has died, whatever it has left in the words */
-	return (soft_engine_let_go(&w[0]) && soft_engine_let_go(&w[1])) || soft_peer_lost(ep->peer);
+	return (soft_exec_let_go(&w[0]) && soft_exec_let_go(&w[1])) || soft_peer_lost(ep->peer);
 }
 
 /* Waits for their end. Returns false if that has not come at the time `until`. */
 static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 {
-	return soft_engine_wait(ep, ep->rport, ep->peer, NULL, until) &&
-	       soft_engine_wait(ep, ep->port, ep->peer, NULL, until);
+	return soft_exec_wait(ep, ep->rport, ep->peer, NULL, until) &&
+	       soft_exec_wait(ep, ep->port, ep->peer, NULL, until);
 }
 
 /* Completes what has been executed. */
@@ -126,7 +126,7 @@ static void teardown_complete(struct soft_ep *ep)
 	soft_bounce_quiesce(soft_ia(ep->base.obj.ia));
 	/* acquire: see peer_mark_dead() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
-		soft_engine_take_back(ep->port);
+		soft_exec_take_back(ep->port);
 	datp_lock(&ep->base.lock);
 	if (ep->teardown.deliver)
 		soft_recv_flush(ep);
@@ -283,7 +283,7 @@ static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER te
 		atomic_store(&ep->tearing_down, true);
 		/* sequentially consistent: either the bounce thread finds it, or soft_bounce_quiesce() finds the bounce thread */
 		atomic_store(&ep->bounce_gen, 0);
-		/* sequentially consistent: see engine_try() */
+		/* sequentially consistent: see exec_try() */
 		atomic_store(&ep->port->open, 0);
 	}
 	datp_unlock(&ep->base.lock);
@@ -515,25 +515,25 @@ void soft_ep_drained(struct soft_ep *ep)
 }
 
 /*
- * Returns true if nobody holds the engine of either direction. The end of a connection waits for a
- * thread that copies, and a graceful disconnect must not wait. A hint.
+ * Returns true if nobody holds the execution lock of either direction. The end of a connection
+ * waits for a thread that copies, and a graceful disconnect must not wait. A hint.
  */
-static bool engines_rest(struct soft_ep *ep)
+static bool exec_rests(struct soft_ep *ep)
 {
-	return !((atomic_load_explicit(&ep->port->engine, memory_order_relaxed) |
-		  atomic_load_explicit(&ep->rport->engine, memory_order_relaxed)) &
-		 SOFT_ENGINE_HELD);
+	return !((atomic_load_explicit(&ep->port->exec_lock, memory_order_relaxed) |
+		  atomic_load_explicit(&ep->rport->exec_lock, memory_order_relaxed)) &
+		 SOFT_EXEC_HELD);
 }
 
 /* EP lock. If nothing is outstanding, the connection can end at once. */
 static bool drained_already(struct soft_ep *ep)
 {
-	soft_engine_run(ep, true);
+	soft_exec_run(ep, true);
 	soft_sq_reap(ep);
 	return !ep->failing &&
 	       ep->sq_reaped ==
 		       atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
-	       engines_rest(ep);
+	       exec_rests(ep);
 }
 
 static void disconnect_gracefully(struct soft_ep *ep)
@@ -549,7 +549,7 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
 					  memory_order_relaxed);
 		/*
-		 * sequentially consistent with engine_tell_initiator(): either the peer rings, or
+		 * sequentially consistent with exec_tell_initiator(): either the peer rings, or
 		 * this thread sees what the peer has executed since drained_already()
 		 */
 		atomic_store(&ep->port->want_bell, 1);

@@ -27,18 +27,18 @@ static struct soft_cell *head_cell(const struct soft_cq *cq, uint64_t *head)
 	return &cq->ring->cell[*head & cq->mask];
 }
 
-/* Returns true if the peer holds the engine that executes its sends to us. */
+/* Returns true if the peer holds the execution lock of its sends to us. */
 static bool peer_executes(const struct soft_ep *ep)
 {
-	/* acquire: what the peer had executed when it released the engine */
-	uint64_t word = atomic_load_explicit(&ep->rport->engine, memory_order_acquire);
+	/* acquire: what the peer had executed when it released the execution lock */
+	uint64_t word = atomic_load_explicit(&ep->rport->exec_lock, memory_order_acquire);
 
-	return SOFT_ENGINE_GEN(word) == ep->rgen && (word & SOFT_ENGINE_HELD) && !(word & SOFT_ENGINE_TARGET);
+	return SOFT_EXEC_GEN(word) == ep->rgen && (word & SOFT_EXEC_HELD) && !(word & SOFT_EXEC_TARGET);
 }
 
 bool soft_turn_waits(const struct soft_ep *ep, uint32_t msg)
 {
-	/* in this order: a peer that has released the engine has left its results before that */
+	/* in this order: a peer that has released the execution lock has left its results before that */
 	return !ep->hurried && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
 }
 

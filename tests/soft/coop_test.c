@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A copy in pieces, step by step: who takes what, and who has the engine afterwards. The steps of both sides in every
+ * A copy in pieces, step by step: who takes what, and who has the execution lock afterwards. The steps of both sides in every
  * order are the model checker's; whole messages are long_test.c's.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define ALL   0xfu /* of copied() */
 
 static struct {
-	struct soft_port *port; /* of the initiator, which holds its engine */
+	struct soft_port *port; /* of the initiator, which holds its execution lock */
 	struct soft_peer peer;
 	unsigned char *from, *to;
 } t;
@@ -34,7 +34,7 @@ static void coop_begin(void)
 	memset(t.from, 5, LEN);
 	t.peer.self = true;
 	t.peer.pid = getpid();
-	atomic_store(&t.port->engine, (uint64_t)GEN << 32 | SOFT_ENGINE_HELD);
+	atomic_store(&t.port->exec_lock, (uint64_t)GEN << 32 | SOFT_EXEC_HELD);
 }
 
 static void coop_finish(void)
@@ -70,9 +70,9 @@ static unsigned int copied(void)
 	return set;
 }
 
-static uint64_t engine(void)
+static uint64_t exec_lock(void)
 {
-	return atomic_load(&t.port->engine);
+	return atomic_load(&t.port->exec_lock);
 }
 
 static void holder_copies_all_when_nobody_comes(void)
@@ -84,7 +84,7 @@ static void holder_copies_all_when_nobody_comes(void)
 	CHECK_EQ_INT(copied(), ALL);
 	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_DONE);
 	CHECK(!soft_coop_failed(t.port));
-	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD));
+	CHECK(exec_lock() == ((uint64_t)GEN << 32 | SOFT_EXEC_HELD));
 }
 
 /* The initiator's from the front, the target's from the back. */
@@ -145,27 +145,27 @@ static void greatest_message_has_few_enough_pieces(void)
 }
 
 /* It may be stopped there, or dead. */
-static void engine_is_left_to_a_helper_at_its_piece(void)
+static void exec_lock_is_left_to_a_helper_at_its_piece(void)
 {
 	soft_coop_open(t.port, SEQ, LEN);
 	REQUIRE(soft_coop_enter(t.port, GEN, false));
 	CHECK_EQ_INT(copy(false, t.from, 100), 0);
 	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_LEFT);
-	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET));
+	CHECK(exec_lock() == ((uint64_t)GEN << 32 | SOFT_EXEC_HELD | SOFT_EXEC_TARGET));
 	CHECK(soft_coop_leave(t.port, GEN, false));
-	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET));
+	CHECK(exec_lock() == ((uint64_t)GEN << 32 | SOFT_EXEC_HELD | SOFT_EXEC_TARGET));
 }
 
-static void engine_is_left_to_the_initiator_as_well(void)
+static void exec_lock_is_left_to_the_initiator_as_well(void)
 {
-	atomic_fetch_or(&t.port->engine, SOFT_ENGINE_TARGET);
+	atomic_fetch_or(&t.port->exec_lock, SOFT_EXEC_TARGET);
 	soft_coop_open(t.port, SEQ, LEN);
 	CHECK(!soft_coop_enter(t.port, GEN, false));
 	REQUIRE(soft_coop_enter(t.port, GEN, true));
 	CHECK_EQ_INT(copy(true, t.from, 100), 0);
 	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_LEFT);
 	CHECK(soft_coop_leave(t.port, GEN, true));
-	CHECK(engine() == ((uint64_t)GEN << 32 | SOFT_ENGINE_HELD));
+	CHECK(exec_lock() == ((uint64_t)GEN << 32 | SOFT_EXEC_HELD));
 }
 
 static void nobody_is_let_in_who_is_not_wanted(void)
@@ -174,9 +174,9 @@ static void nobody_is_let_in_who_is_not_wanted(void)
 	soft_coop_open(t.port, SEQ, LEN);
 	CHECK(!soft_coop_enter(t.port, GEN, true));
 	CHECK(!soft_coop_enter(t.port, GEN + 1, false));
-	atomic_store(&t.port->engine, (uint64_t)GEN << 32);
+	atomic_store(&t.port->exec_lock, (uint64_t)GEN << 32);
 	CHECK(!soft_coop_enter(t.port, GEN, false));
-	CHECK(engine() == (uint64_t)GEN << 32);
+	CHECK(exec_lock() == (uint64_t)GEN << 32);
 }
 
 static void pieces_of_another_request_are_not_taken(void)
@@ -187,16 +187,16 @@ static void pieces_of_another_request_are_not_taken(void)
 	CHECK(soft_coop_wanted(t.port));
 }
 
-/* The engine of its holder, who died, has been taken for the next connection meanwhile. */
+/* The execution lock of its holder, who died, has been taken for the next connection meanwhile. */
 static void helper_of_an_earlier_connection_leaves_nothing(void)
 {
-	uint64_t next = (uint64_t)(GEN + 1) << 32 | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
+	uint64_t next = (uint64_t)(GEN + 1) << 32 | SOFT_EXEC_HELD | SOFT_EXEC_TARGET;
 
 	soft_coop_open(t.port, SEQ, LEN);
 	REQUIRE(soft_coop_enter(t.port, GEN, false));
-	atomic_store(&t.port->engine, next);
+	atomic_store(&t.port->exec_lock, next);
 	CHECK(!soft_coop_leave(t.port, GEN, false));
-	CHECK(engine() == next);
+	CHECK(exec_lock() == next);
 }
 
 static void piece_that_fails_fails_the_copy(void)
@@ -233,8 +233,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(each_piece_is_copied_by_one_side),
 	CHECK_TEST(lengths_are_cut_without_rest),
 	CHECK_TEST(greatest_message_has_few_enough_pieces),
-	CHECK_TEST(engine_is_left_to_a_helper_at_its_piece),
-	CHECK_TEST(engine_is_left_to_the_initiator_as_well),
+	CHECK_TEST(exec_lock_is_left_to_a_helper_at_its_piece),
+	CHECK_TEST(exec_lock_is_left_to_the_initiator_as_well),
 	CHECK_TEST(nobody_is_let_in_who_is_not_wanted),
 	CHECK_TEST(pieces_of_another_request_are_not_taken),
 	CHECK_TEST(helper_of_an_earlier_connection_leaves_nothing),

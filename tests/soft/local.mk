@@ -12,7 +12,7 @@ SOFT_UNIT_TESTS = \
 	tests/soft/bounce_test \
 	tests/soft/bounds_test \
 	tests/soft/coop_test \
-	tests/soft/engine_test \
+	tests/soft/exec_test \
 	tests/soft/mr_test \
 	tests/soft/ring_test \
 	tests/soft/sock_test \
@@ -29,9 +29,9 @@ tests_soft_arena_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_bounds_test_SOURCES = tests/soft/bounds_test.c tests/soft/bounds_serve.c
 tests_soft_bounds_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_bounds_test_LDADD = $(SOFT_TEST_LIBS)
-tests_soft_engine_test_SOURCES = tests/soft/engine_test.c
-tests_soft_engine_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
-tests_soft_engine_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_exec_test_SOURCES = tests/soft/exec_test.c
+tests_soft_exec_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_exec_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_coop_test_SOURCES = tests/soft/coop_test.c
 tests_soft_coop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_coop_test_LDADD = $(SOFT_TEST_LIBS)
@@ -202,7 +202,7 @@ TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_t
 endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
-	providers/soft/engine.c \
+	providers/soft/exec.c \
 	providers/soft/held.c \
 	providers/soft/coop.c \
 	providers/soft/port.c \

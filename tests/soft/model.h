@@ -175,8 +175,8 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_bound_over(until, looked) ((void)(until), (void)(looked), model_bound_over())
 #define soft_now_ms()		  0u
 #define soft_bound(ia)		  1u
-#define ENGINE_LOOK		  1
-#define ENGINE_MOST		  16u
+#define EXEC_LOOK		  1
+#define EXEC_MOST		  16u
 #define HELD_SPINS		  1
 #define soft_tick_set(ia)	  model_tick_set(ia)
 bool model_bound_over(void);

@@ -13,7 +13,7 @@
 
 #include "providers/soft/conn.h"
 #include "providers/soft/cq.h"
-#include "providers/soft/engine.h"
+#include "providers/soft/exec.h"
 #include "providers/soft/fast.h"
 #include "providers/soft/held.h"
 #include "providers/soft/coop.h"
@@ -174,9 +174,9 @@ static void end_connection(struct side *side)
 
 	ep->open = false;
 	atomic_store(&ep->port->open, 0);
-	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
-	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
-	soft_engine_take_back(ep->port);
+	soft_exec_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->port, ep->peer, NULL, 0);
+	soft_exec_take_back(ep->port);
 	ep->failing = false;
 	soft_recv_flush(ep);
 	soft_recv_discard(ep);
@@ -220,12 +220,12 @@ static void do_something(struct side *side)
 static void begin_coop_copy(struct side *side)
 {
 	struct soft_port *port = side->ep.port;
-	uint64_t word = atomic_load(&port->engine);
+	uint64_t word = atomic_load(&port->exec_lock);
 
-	if (atomic_load(&port->sq_done) == atomic_load(&port->sq_posted) || (word & SOFT_ENGINE_HELD) ||
-	    SOFT_ENGINE_GEN(word) != side->ep.gen)
+	if (atomic_load(&port->sq_done) == atomic_load(&port->sq_posted) || (word & SOFT_EXEC_HELD) ||
+	    SOFT_EXEC_GEN(word) != side->ep.gen)
 		return;
-	atomic_store(&port->engine, word | SOFT_ENGINE_HELD);
+	atomic_store(&port->exec_lock, word | SOFT_EXEC_HELD);
 	soft_coop_open(port, atomic_load(&port->sq_done), SIZE);
 	soft_ring_mark_ready(world.b.evd.cq.ring, world.b.ep.port, world.b.ep.index, SOFT_SIDE_RECV);
 }

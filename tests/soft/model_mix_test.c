@@ -298,19 +298,19 @@ static void long_message_without_a_cell_follows_the_short_one_before_it(void)
 }
 
 /*
- * The receiver holds the engine while a long message and a short one of another endpoint are sent, and releases it without
+ * The receiver holds the execution lock while a long message and a short one of another endpoint are sent, and releases it without
  * another look. So the long one waits, its turn is kept by a cell, and the short one is behind that.
  */
 static void begin_with_a_turn(void)
 {
-	_Atomic uint64_t *engine = &world.a.ep.port->engine;
+	_Atomic uint64_t *lock = &world.a.ep.port->exec_lock;
 	uint64_t word;
 
 	begin_two();
-	word = atomic_load(engine);
-	atomic_store(engine, word | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
+	word = atomic_load(lock);
+	atomic_store(lock, word | SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
 	world_post_plain(&world.a, false, from[0], COOP);
-	atomic_store(engine, word);
+	atomic_store(lock, word);
 	world_post_plain(&world.c, false, from[1], SHORT);
 }
 
@@ -340,16 +340,16 @@ static void turn_of_a_message_that_its_sender_executes_is_waited_for(void)
 /* As begin_with_a_turn(), but a short message of the first endpoint is queued behind the long one, with a turn of its own. */
 static void begin_with_two_turns(void)
 {
-	_Atomic uint64_t *engine = &world.a.ep.port->engine;
+	_Atomic uint64_t *lock = &world.a.ep.port->exec_lock;
 	uint64_t word;
 
 	begin_three();
 	world_post_plain(&world.b, true, to[0], COOP);
-	word = atomic_load(engine);
-	atomic_store(engine, word | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
+	word = atomic_load(lock);
+	atomic_store(lock, word | SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
 	world_post_plain(&world.a, false, from[0], LONG);
 	world_post_plain(&world.a, false, from[1], SHORT);
-	atomic_store(engine, word);
+	atomic_store(lock, word);
 	world_post_plain(&world.c, false, from[2], SHORT);
 }
 

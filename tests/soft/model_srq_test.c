@@ -12,7 +12,7 @@
 #define MOST   3
 #define SHORT  1
 #define MIDDLE (WORLD_MIDDLE - 28)
-#define LONG   5000 /* takes its buffer by the target's engine */
+#define LONG   5000 /* the target executes it, and takes the buffer */
 
 enum connection { AB, CD };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The soft provider's protocol in shared memory, in every order of its steps that C11 allows: the meeting
- * of requests and receives between two ports (engine word, ready lists, cooperative copies, the end of a connection). The
+ * of requests and receives between two ports (execution lock, ready lists, cooperative copies, the end of a connection). The
  * ring that they use has its own scenarios in model_ring_test.c. What runs is the provider's own cq.c,
- * engine.c, held.c, coop.c, send.c, recv.c and port.c; see model.h for how, and for what is not tried.
+ * exec.c, held.c, coop.c, send.c, recv.c and port.c; see model.h for how, and for what is not tried.
  */
 #include "tests/soft/model_world.h"
 
@@ -12,7 +12,7 @@
 
 #include "providers/soft/arena.h"
 #include "providers/soft/cq.h"
-#include "providers/soft/engine.h"
+#include "providers/soft/exec.h"
 #include "providers/soft/coop.h"
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
@@ -122,8 +122,8 @@ static void b_ends(void)
 	ep->open = false;
 	atomic_store(&ep->port->open, 0);
 	datp_unlock(&ep->base.lock);
-	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
-	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->port, ep->peer, NULL, 0);
 	model_write(&world.b.in[0]);
 }
 
@@ -141,7 +141,7 @@ static void end_waits_for_who_is_at_the_memory(void)
 	world_explore(&scenario);
 }
 
-/* The same when the sender dies with the engine in its hand; it has one of b's requests in hand as well. */
+/* The same when the sender dies while it holds the execution lock; it has one of b's requests in hand as well. */
 static void b_sends_and_ends(void)
 {
 	struct soft_ep *ep = &world.b.ep;
@@ -151,12 +151,12 @@ static void b_sends_and_ends(void)
 	ep->open = false;
 	atomic_store(&ep->port->open, 0);
 	datp_unlock(&ep->base.lock);
-	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
-	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->port, ep->peer, NULL, 0);
 	if (model_dead(0))
-		soft_engine_take_back(ep->port);
+		soft_exec_take_back(ep->port);
 	model_write(&world.b.in[0]);
-	model_require(!(atomic_load(&ep->port->engine) & SOFT_ENGINE_HELD));
+	model_require(!(atomic_load(&ep->port->exec_lock) & SOFT_EXEC_HELD));
 }
 
 static void a_sends_one_mortal(void)
@@ -500,10 +500,10 @@ static void coop_end(struct side *side, char *memory, bool mortal)
 	ep->open = false;
 	atomic_store(&ep->port->open, 0);
 	datp_unlock(&ep->base.lock);
-	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
-	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->port, ep->peer, NULL, 0);
 	if (mortal && model_dead(0))
-		soft_engine_take_back(ep->port);
+		soft_exec_take_back(ep->port);
 	coop_write(memory);
 }
 
@@ -550,8 +550,8 @@ static void b_frees(void)
 	struct soft_ep *ep = &world.b.ep;
 
 	(void)atomic_exchange(&world.no_region, 1);
-	soft_engine_wait(ep, ep->port, ep->peer, NULL, 0);
-	soft_engine_wait(ep, ep->rport, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->port, ep->peer, NULL, 0);
+	soft_exec_wait(ep, ep->rport, ep->peer, NULL, 0);
 	coop_write(coop_to);
 }
 

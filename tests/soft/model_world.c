@@ -387,7 +387,7 @@ static void side_watch(struct side *side, const char *const name[13])
 	model_watch(&port->rq_posted, sizeof(port->rq_posted), name[1]);
 	model_watch(&port->sq_posted, sizeof(port->sq_posted), name[2]);
 	model_watch(&port->sq_done, sizeof(port->sq_done), name[3]);
-	model_watch(&port->engine, sizeof(port->engine), name[4]);
+	model_watch(&port->exec_lock, sizeof(port->exec_lock), name[4]);
 	model_watch(&port->pieces, sizeof(port->pieces), name[9]);
 	model_watch(&port->pieces_failed, sizeof(port->pieces_failed), name[10]);
 	model_watch(&port->waits, sizeof(port->waits), name[11]);
@@ -446,10 +446,10 @@ static void side_join(struct side *side, struct side *to)
 
 void world_open_pair(void)
 {
-	static const char *const a[] = { "a.open", "a.rq_posted", "a.sq_posted", "a.sq_done", "a.engine", "a.next r",
+	static const char *const a[] = { "a.open", "a.rq_posted", "a.sq_posted", "a.sq_done", "a.exec_lock", "a.next r",
 					 "a.next s", "a.queued r", "a.queued s", "a.pieces", "a.failed",
 					 "a.waits", "a.told" };
-	static const char *const b[] = { "b.open", "b.rq_posted", "b.sq_posted", "b.sq_done", "b.engine", "b.next r",
+	static const char *const b[] = { "b.open", "b.rq_posted", "b.sq_posted", "b.sq_done", "b.exec_lock", "b.next r",
 					 "b.next s", "b.queued r", "b.queued s", "b.pieces", "b.failed",
 					 "b.waits", "b.told" };
 
@@ -492,10 +492,10 @@ void world_open_processes(void)
 
 void world_open_two(void)
 {
-	static const char *const c[] = { "c.open", "c.rq_posted", "c.sq_posted", "c.sq_done", "c.engine", "c.next r",
+	static const char *const c[] = { "c.open", "c.rq_posted", "c.sq_posted", "c.sq_done", "c.exec_lock", "c.next r",
 					 "c.next s", "c.queued r", "c.queued s", "c.pieces", "c.failed",
 					 "c.waits", "c.told" };
-	static const char *const d[] = { "d.open", "d.rq_posted", "d.sq_posted", "d.sq_done", "d.engine", "d.next r",
+	static const char *const d[] = { "d.open", "d.rq_posted", "d.sq_posted", "d.sq_done", "d.exec_lock", "d.next r",
 					 "d.next s", "d.queued r", "d.queued s", "d.pieces", "d.failed",
 					 "d.waits", "d.told" };
 

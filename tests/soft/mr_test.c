@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of memory regions as a peer reads it, while its owner and the engines change it. */
+/* The table of memory regions as a peer reads it, while its owner and executors change it. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +116,11 @@ static void rebind_is_never_seen_by_halves(void)
 }
 
 /*
- * Engines of endpoints that bind one window at once: more than there are processors, so that they interrupt each other.
+ * Executors of endpoints that bind one window at once: more than there are processors, so that they interrupt each other.
  * In one round they use fewer contexts than a window has. A later one may have the context of one that was interrupted
  * before it has looked, and then what that finds is rightly another's.
  */
-enum { ENGINES = 4, ROUNDS = 2000, BINDS_A_ROUND = (1 << SOFT_MR_GEN_BITS) / ENGINES - 1 };
+enum { EXECUTORS = 4, ROUNDS = 2000, BINDS_A_ROUND = (1 << SOFT_MR_GEN_BITS) / EXECUTORS - 1 };
 
 static pthread_barrier_t round_ends;
 
@@ -144,16 +144,16 @@ static void *rebinder(void *arg)
 	return (void *)wrong;
 }
 
-static void window_bound_by_two_engines_at_once_is_no_mixture(void)
+static void window_bound_by_two_executors_at_once_is_no_mixture(void)
 {
-	pthread_t threads[ENGINES];
+	pthread_t threads[EXECUTORS];
 	struct soft_request r;
 	void *wrong;
 
-	REQUIRE(pthread_barrier_init(&round_ends, NULL, ENGINES) == 0);
-	for (int i = 0; i < ENGINES; i++)
+	REQUIRE(pthread_barrier_init(&round_ends, NULL, EXECUTORS) == 0);
+	for (int i = 0; i < EXECUTORS; i++)
 		REQUIRE(pthread_create(&threads[i], NULL, rebinder, (void *)&ranges[i & 1]) == 0);
-	for (int i = 0; i < ENGINES; i++) {
+	for (int i = 0; i < EXECUTORS; i++) {
 		pthread_join(threads[i], &wrong);
 		CHECK_EQ_INT((uintptr_t)wrong, 0);
 	}
@@ -243,7 +243,7 @@ static void garbage_is_no_context(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(rebind_is_never_seen_by_halves),
-	CHECK_TEST(window_bound_by_two_engines_at_once_is_no_mixture),
+	CHECK_TEST(window_bound_by_two_executors_at_once_is_no_mixture),
 	CHECK_TEST(bind_gives_its_range_and_ends_the_one_before),
 	CHECK_TEST(window_is_good_for_no_local_access),
 	CHECK_TEST(bind_that_waited_while_its_window_was_freed_comes_to_nothing),

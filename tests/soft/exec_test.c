@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine of a port whose memory had another connection before, and a peer of that one which has
- * not heard of its end: it neither gets the engine nor keeps it, and no request of the owner's is
- * left lying because of it. The tests of waiting show what ends the wait for an engine's holder, whatever a
- * peer has written into the shared words.
+ * The execution lock of a port whose memory had another connection before, and a peer of that one
+ * which has not heard of its end: it neither gets the execution lock nor keeps it, and no request
+ * of the owner's is left lying because of it. The tests of waiting show what ends the wait for an
+ * executor, whatever a peer has written into the shared words.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "check.h"
 #include "providers/soft/arena.h"
 #include "providers/soft/bound.h"
-#include "providers/soft/engine.h"
+#include "providers/soft/exec.h"
 #include "providers/soft/port.h"
 #include "providers/soft/sock.h"
 
@@ -50,7 +50,7 @@ static void join(struct soft_ep *ep, struct soft_ep *to)
 	atomic_store(&ep->port->open, ep->gen);
 }
 
-static void engines_open(void)
+static void exec_open(void)
 {
 	memset(&t, 0, sizeof(t));
 	t.ia = calloc(1, sizeof(*t.ia));
@@ -71,7 +71,7 @@ static void engines_open(void)
 	join(&t.far, &t.owner);
 }
 
-static void engines_close(void)
+static void exec_close(void)
 {
 	if (!t.ia)
 		return;
@@ -94,48 +94,48 @@ static void post(struct soft_ep *ep)
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 }
 
-static void peer_of_now_gets_the_engine(void)
+static void peer_of_now_gets_the_exec_lock(void)
 {
 	post(&t.owner);
-	CHECK(soft_engine_run(&t.far, false));
+	CHECK(soft_exec_run(&t.far, false));
 	CHECK_EQ_INT(t.owner.port->sq_done, 1);
 	post(&t.owner);
-	CHECK(soft_engine_run(&t.owner, true));
+	CHECK(soft_exec_run(&t.owner, true));
 	CHECK_EQ_INT(t.owner.port->sq_done, 2);
 }
 
-static void peer_of_an_earlier_connection_does_not_get_the_engine(void)
+static void peer_of_an_earlier_connection_does_not_get_the_exec_lock(void)
 {
-	uint64_t word = t.owner.port->engine;
+	uint64_t word = t.owner.port->exec_lock;
 
 	post(&t.owner);
-	CHECK(!soft_engine_run(&t.old, false));
-	CHECK(t.owner.port->engine == word);
+	CHECK(!soft_exec_run(&t.old, false));
+	CHECK(t.owner.port->exec_lock == word);
 	/* nor does it ask who holds it to go round for it */
-	word |= SOFT_ENGINE_HELD;
-	atomic_store(&t.owner.port->engine, word);
-	CHECK(!soft_engine_run(&t.old, false));
-	CHECK(t.owner.port->engine == word);
+	word |= SOFT_EXEC_HELD;
+	atomic_store(&t.owner.port->exec_lock, word);
+	CHECK(!soft_exec_run(&t.old, false));
+	CHECK(t.owner.port->exec_lock == word);
 }
 
-static void engine_that_an_earlier_peer_holds_is_taken_from_it(void)
+static void exec_lock_that_an_earlier_peer_holds_is_taken_from_it(void)
 {
-	uint64_t before = t.owner.port->engine | SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET;
+	uint64_t before = t.owner.port->exec_lock | SOFT_EXEC_HELD | SOFT_EXEC_TARGET;
 
-	atomic_store(&t.owner.port->engine, before);
+	atomic_store(&t.owner.port->exec_lock, before);
 	soft_port_begin(&t.owner);
-	CHECK(!(t.owner.port->engine & SOFT_ENGINE_HELD));
-	CHECK_EQ_INT(SOFT_ENGINE_GEN(t.owner.port->engine), t.owner.gen);
-	CHECK((uint32_t)t.owner.port->engine != (uint32_t)before);
+	CHECK(!(t.owner.port->exec_lock & SOFT_EXEC_HELD));
+	CHECK_EQ_INT(SOFT_EXEC_GEN(t.owner.port->exec_lock), t.owner.gen);
+	CHECK((uint32_t)t.owner.port->exec_lock != (uint32_t)before);
 }
 
 static void count_of_holdings_does_not_run_into_the_generation(void)
 {
-	t.owner.port->engine |= UINT32_MAX & ~(SOFT_ENGINE_STEP - 1);
+	t.owner.port->exec_lock |= UINT32_MAX & ~(SOFT_EXEC_STEP - 1);
 	post(&t.owner);
-	CHECK(soft_engine_run(&t.owner, true));
-	CHECK_EQ_INT(SOFT_ENGINE_GEN(t.owner.port->engine), t.owner.gen);
-	CHECK_EQ_INT((uint32_t)t.owner.port->engine, 0);
+	CHECK(soft_exec_run(&t.owner, true));
+	CHECK_EQ_INT(SOFT_EXEC_GEN(t.owner.port->exec_lock), t.owner.gen);
+	CHECK_EQ_INT((uint32_t)t.owner.port->exec_lock, 0);
 }
 
 /* What the service thread was asked to end, and did not get to before its calls were cancelled. */
@@ -152,22 +152,22 @@ static void reset_ends_what_is_still_open(void)
 /* The peer has died, and left words behind that say what it liked. The kernel knows: its socket has hung up. */
 static void death_is_found_whatever_the_word_says(void)
 {
-	static const uint64_t words[] = { SOFT_ENGINE_HELD, SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET,
-					  SOFT_ENGINE_HELD | SOFT_ENGINE_HELPED,
-					  SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET | SOFT_ENGINE_HELPED };
+	static const uint64_t words[] = { SOFT_EXEC_HELD, SOFT_EXEC_HELD | SOFT_EXEC_TARGET,
+					  SOFT_EXEC_HELD | SOFT_EXEC_HELPED,
+					  SOFT_EXEC_HELD | SOFT_EXEC_TARGET | SOFT_EXEC_HELPED };
 
 	for (unsigned int i = 0; i < 4; i++) {
 		atomic_store(&t.peer.dead, 0);
-		atomic_store(&t.owner.port->engine, words[i]);
-		CHECK(soft_engine_wait(&t.owner, t.owner.port, &t.peer, NULL, UINT64_MAX));
+		atomic_store(&t.owner.port->exec_lock, words[i]);
+		CHECK(soft_exec_wait(&t.owner, t.owner.port, &t.peer, NULL, UINT64_MAX));
 		atomic_store(&t.peer.dead, 0);
-		atomic_store(&t.owner.rport->engine, words[i]);
-		CHECK(soft_engine_wait(&t.owner, t.owner.rport, &t.peer, NULL, UINT64_MAX));
+		atomic_store(&t.owner.rport->exec_lock, words[i]);
+		CHECK(soft_exec_wait(&t.owner, t.owner.rport, &t.peer, NULL, UINT64_MAX));
 		CHECK_EQ_INT(atomic_load(&t.peer.dead), 1);
 	}
 }
 
-/* It lives, and has the engine; nothing but a request that is done ends the wait before the bound. */
+/* It lives, and has the execution lock; nothing but a request that is done ends the wait before the bound. */
 static void peer_that_lives_is_waited_for_until_the_bound(void)
 {
 	uint32_t past = atomic_load(&t.owner.port->sq_done);
@@ -178,11 +178,11 @@ static void peer_that_lives_is_waited_for_until_the_bound(void)
 	link.fd = fds[0];
 	t.ia->sockets = &link;
 	t.ia->patience_ms = 30;
-	atomic_store(&t.owner.port->engine, SOFT_ENGINE_HELD | SOFT_ENGINE_TARGET);
-	CHECK(!soft_engine_wait(&t.owner, t.owner.port, &t.peer, NULL, soft_bound(t.ia)));
-	CHECK(soft_engine_wait(&t.owner, t.owner.port, &t.peer, &past, UINT64_MAX));
+	atomic_store(&t.owner.port->exec_lock, SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
+	CHECK(!soft_exec_wait(&t.owner, t.owner.port, &t.peer, NULL, soft_bound(t.ia)));
+	CHECK(soft_exec_wait(&t.owner, t.owner.port, &t.peer, &past, UINT64_MAX));
 	past++;
-	CHECK(!soft_engine_wait(&t.owner, t.owner.port, &t.peer, &past, soft_bound(t.ia)));
+	CHECK(!soft_exec_wait(&t.owner, t.owner.port, &t.peer, &past, soft_bound(t.ia)));
 	t.ia->sockets = NULL;
 	close(fds[0]);
 	close(fds[1]);
@@ -206,10 +206,10 @@ static void own_thread_is_waited_for_whatever_the_word_says(void)
 	pthread_t thread;
 
 	t.owner.at_work = 1;
-	atomic_store(&t.owner.port->engine, 0);
+	atomic_store(&t.owner.port->exec_lock, 0);
 	atomic_store(&t.peer.dead, 1);
 	REQUIRE(pthread_create(&thread, NULL, work, &worked) == 0);
-	CHECK(soft_engine_wait(&t.owner, t.owner.port, &t.peer, NULL, 1));
+	CHECK(soft_exec_wait(&t.owner, t.owner.port, &t.peer, NULL, 1));
 	CHECK(atomic_load(&worked));
 	pthread_join(thread, NULL);
 }
@@ -218,7 +218,7 @@ static void *press(void *arg)
 {
 	(void)arg;
 	while (!atomic_load_explicit(&t.stop, memory_order_relaxed))
-		soft_engine_run(&t.old, false);
+		soft_exec_run(&t.old, false);
 	return NULL;
 }
 
@@ -230,7 +230,7 @@ static void request_is_not_left_lying_by_an_earlier_peer(void)
 	REQUIRE(pthread_create(&thread, NULL, press, NULL) == 0);
 	for (uint32_t i = 0; i < REQUESTS && !left; i++) {
 		post(&t.owner);
-		soft_engine_run(&t.owner, true);
+		soft_exec_run(&t.owner, true);
 		left = atomic_load(&t.owner.port->sq_posted) - atomic_load(&t.owner.port->sq_done);
 	}
 	atomic_store(&t.stop, true);
@@ -239,9 +239,9 @@ static void request_is_not_left_lying_by_an_earlier_peer(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(peer_of_now_gets_the_engine),
-	CHECK_TEST(peer_of_an_earlier_connection_does_not_get_the_engine),
-	CHECK_TEST(engine_that_an_earlier_peer_holds_is_taken_from_it),
+	CHECK_TEST(peer_of_now_gets_the_exec_lock),
+	CHECK_TEST(peer_of_an_earlier_connection_does_not_get_the_exec_lock),
+	CHECK_TEST(exec_lock_that_an_earlier_peer_holds_is_taken_from_it),
 	CHECK_TEST(count_of_holdings_does_not_run_into_the_generation),
 	CHECK_TEST(reset_ends_what_is_still_open),
 	CHECK_TEST(death_is_found_whatever_the_word_says),
@@ -251,8 +251,8 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
-static const struct check_suite engines = {
-	.name = "soft engine", .setup = engines_open, .teardown = engines_close, .tests = tests
+static const struct check_suite exec = {
+	.name = "soft executor", .setup = exec_open, .teardown = exec_close, .tests = tests
 };
 
-CHECK_SUITES(&engines);
+CHECK_SUITES(&exec);

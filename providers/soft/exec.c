@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine. A request that is no eager message goes into its endpoint's queue in shared memory.
+ * The executor. A request that is no eager message goes into its endpoint's queue in shared memory.
  * The requests are executed in order, by the side that comes second: mostly by the initiator, within
- * its post; by the target if a send had to wait for the receive that it posts. The engine word of
- * the initiator's port admits one side at a time. No thread waits for the engine to execute a
- * request, only for accesses to end (soft_engine_wait()).
+ * its post; by the target if a send had to wait for the receive that it posts. The execution lock
+ * of the initiator's port admits one side at a time. No thread waits for another to execute a
+ * request, only for accesses to end (soft_exec_wait()).
  */
-#include "engine.h"
+#include "exec.h"
 #include "bound.h"
 #include "conn.h"
 #include "coop.h"
@@ -25,19 +25,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENGINE_SPIN   256    /* a waiter only yields this many times */
-#define ENGINE_NAP_NS 50000L /* and then sleeps this long */
-#ifndef ENGINE_LOOK /* the model checker checks more often */
-#define ENGINE_LOOK 64 /* rounds between checks whether the holder is alive, and of the time */
+#define EXEC_SPIN     256	     /* a waiter only yields this many times */
+#define EXEC_NAP_NS 50000L /* and then sleeps this long */
+#ifndef EXEC_LOOK /* the model checker checks more often */
+#define EXEC_LOOK 64 /* rounds between checks whether the holder is alive, and of the time */
 #endif
-#ifndef ENGINE_MOST
+#ifndef EXEC_MOST
 /* a call executes at most this many of the peer's requests, if more and more are added */
-#define ENGINE_MOST 1024u
+#define EXEC_MOST 1024u
 #endif
-#define ENGINE_HELP   8      /* a helper takes this many pieces before it does other work */
+#define EXEC_HELP     8	     /* a helper takes this many pieces before it does other work */
 
-/* The bits that may change while the engine is held. */
-#define ENGINE_SAME_HOLDING (SOFT_ENGINE_AGAIN | SOFT_ENGINE_TARGET | SOFT_ENGINE_HELPED)
+/* The bits that may change while the execution lock is held. */
+#define EXEC_SAME_HOLDING (SOFT_EXEC_AGAIN | SOFT_EXEC_TARGET | SOFT_EXEC_HELPED)
 
 /*
  * Notes whether a thread of this process is accessing memory for this endpoint, in a place that
@@ -48,7 +48,7 @@ static void work_begin(struct soft_ep *ep)
 {
 	/*
 	 * Sequentially consistent, as the loads of the checks that follow: either those find what
-	 * the caller of soft_engine_look() has done, or soft_engine_look() finds this.
+	 * the caller of soft_exec_look() has done, or soft_exec_look() finds this.
 	 */
 	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_SEQ_CST);
 }
@@ -71,7 +71,7 @@ struct soft_dir {
 	bool initiator;	     /* this side is the initiator */
 	bool news;	     /* the target's ring needs a cell: receives of messages before `told` are done */
 	uint32_t told;
-	bool left;	     /* the engine has been left to the other side */
+	bool left;	     /* the execution lock has been left to the other side */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
 	struct soft_right right; /* the right to access the peer's memory */
 };
@@ -97,8 +97,8 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 
 /*
  * Returns the protection zone of a side: this side's from private memory, the peer's from its port.
- * The engine is held, or its holder is being helped; otherwise that port may belong to another
- * endpoint.
+ * The execution lock is held, or its holder is being helped; otherwise that port may belong to
+ * another endpoint.
  */
 static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
 {
@@ -124,8 +124,8 @@ static uint32_t dir_tpz(const struct soft_dir *dir)
 
 /*
  * Returns true if the connection is open on both sides; checked before any memory of the other side
- * is accessed. A thread that closes a port and does not find the engine held is seen here; one that
- * finds it held waits for its end.
+ * is accessed. A thread that closes a port and does not find the execution lock held is seen here;
+ * one that finds it held waits for its end.
  */
 static bool dir_open(const struct soft_dir *dir)
 {
@@ -143,11 +143,11 @@ static bool dir_nonsense(const struct soft_dir *dir)
 
 /*
  * Returns true if only the target can execute the next request: a send to its SRQ whose turn a cell
- * keeps. Then the initiator must not hold the engine even for a moment, because the target could
- * find it held when it takes that cell, and would go on to the next one. If the engine is held, the
- * caller does not use the answer.
+ * keeps. Then the initiator must not hold the execution lock even for a moment, because the target
+ * could find it held when it takes that cell, and would go on to the next one. If the execution
+ * lock is held, the caller does not use the answer.
  */
-static bool engine_is_targets(const struct soft_dir *dir)
+static bool exec_is_targets(const struct soft_dir *dir)
 {
 	const struct soft_sqe *e;
 	uint32_t done;
@@ -155,8 +155,8 @@ static bool engine_is_targets(const struct soft_dir *dir)
 	if (!dir->initiator || !dir->tl->srq)
 		return false;
 	/*
-	 * relaxed, both: sq_done was acquired with the engine word, and this side writes sq_posted
-	 * under the EP lock
+	 * relaxed, both: sq_done was acquired with the execution lock, and this side writes
+	 * sq_posted under the EP lock
 	 */
 	done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	if (done == atomic_load_explicit(&dir->ip->sq_posted, memory_order_relaxed))
@@ -166,39 +166,39 @@ static bool engine_is_targets(const struct soft_dir *dir)
 }
 
 /*
- * Returns the engine word after this thread's arrival: the holder makes another round, or this side
- * holds the engine, or leaves it to the target.
+ * Returns the lock word after this thread's arrival: the holder makes another round, or this
+ * side holds the execution lock, or leaves it to the target.
  */
-static uint64_t engine_want(const struct soft_dir *dir, uint64_t word)
+static uint64_t exec_want(const struct soft_dir *dir, uint64_t word)
 {
-	if (word & SOFT_ENGINE_HELD)
-		return word | SOFT_ENGINE_AGAIN;
-	if (engine_is_targets(dir))
-		return SOFT_ENGINE_NEXT(word, dir->igen) | (word & SOFT_ENGINE_HELPED);
-	return word | SOFT_ENGINE_HELD | (dir->initiator ? 0 : SOFT_ENGINE_TARGET);
+	if (word & SOFT_EXEC_HELD)
+		return word | SOFT_EXEC_AGAIN;
+	if (exec_is_targets(dir))
+		return SOFT_EXEC_NEXT(word, dir->igen) | (word & SOFT_EXEC_HELPED);
+	return word | SOFT_EXEC_HELD | (dir->initiator ? 0 : SOFT_EXEC_TARGET);
 }
 
 /*
- * Returns false if another thread holds the engine, or if it serves another connection by now, or
- * if the next request is for the other side alone.
+ * Returns false if another thread holds the execution lock, or if it serves another connection by
+ * now, or if the next request is for the other side alone.
  */
-static bool engine_try(const struct soft_dir *dir)
+static bool exec_try(const struct soft_dir *dir)
 {
 	struct soft_port *port = dir->ip;
 	/* acquire: what the last holder has executed */
-	uint64_t word = atomic_load_explicit(&port->engine, memory_order_acquire);
+	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_acquire);
 
-	for (unsigned int tries = SOFT_TRIES; SOFT_ENGINE_GEN(word) == dir->igen; tries--) {
-		uint64_t want = engine_want(dir, word);
+	for (unsigned int tries = SOFT_TRIES; SOFT_EXEC_GEN(word) == dir->igen; tries--) {
+		uint64_t want = exec_want(dir, word);
 
 		/*
 		 * Sequentially consistent: if another thread closed a port or killed a region
-		 * before, and did not find the engine held here, the checks that follow see that.
-		 * With AGAIN it releases to the holder what was added; if the engine is left to the
-		 * target, to the next holder.
+		 * before, and did not find the execution lock held here, the checks that follow see
+		 * that. With AGAIN it releases to the holder what was added; if the execution lock
+		 * is left to the target, to the next holder.
 		 */
-		if (atomic_compare_exchange_weak(&port->engine, &word, want))
-			return !(word & SOFT_ENGINE_HELD) && want & SOFT_ENGINE_HELD;
+		if (atomic_compare_exchange_weak(&port->exec_lock, &word, want))
+			return !(word & SOFT_EXEC_HELD) && want & SOFT_EXEC_HELD;
 		if (!tries)
 			return dir_nonsense(dir);
 	}
@@ -206,25 +206,26 @@ static bool engine_try(const struct soft_dir *dir)
 }
 
 /*
- * Releases the engine. Returns false if another round was requested, and the engine is still held;
- * with `last` it is released nevertheless.
+ * Releases the execution lock. Returns false if another round was requested, and the execution lock
+ * is still held; with `last` it is released nevertheless.
  */
-static bool engine_release(const struct soft_dir *dir, bool last)
+static bool exec_release(const struct soft_dir *dir, bool last)
 {
 	struct soft_port *port = dir->ip;
 	uint32_t gen = dir->igen;
-	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
 
 	/* of another generation: its owner has taken it away, see soft_port_begin() */
-	for (unsigned int tries = SOFT_TRIES; SOFT_ENGINE_GEN(word) == gen; tries--) {
-		bool again = word & SOFT_ENGINE_AGAIN && !last;
+	for (unsigned int tries = SOFT_TRIES; SOFT_EXEC_GEN(word) == gen; tries--) {
+		bool again = word & SOFT_EXEC_AGAIN && !last;
 		/* a helper that found nothing to do resets its own flag */
-		uint64_t want = again ? word & ~(uint64_t)SOFT_ENGINE_AGAIN :
-					SOFT_ENGINE_NEXT(word, gen) | (word & SOFT_ENGINE_HELPED);
+		uint64_t want = again ? word & ~(uint64_t)SOFT_EXEC_AGAIN :
+					SOFT_EXEC_NEXT(word, gen) | (word & SOFT_EXEC_HELPED);
 
 		/* acquire: what the requester added; release: all accesses to the peer's memory */
-		if (atomic_compare_exchange_weak_explicit(
-			    &port->engine, &word, want, memory_order_acq_rel, memory_order_relaxed))
+		if (atomic_compare_exchange_weak_explicit(&port->exec_lock, &word, want,
+							  memory_order_acq_rel,
+							  memory_order_relaxed))
 			return !again;
 		if (!tries)
 			return !dir_nonsense(dir);
@@ -232,70 +233,70 @@ static bool engine_release(const struct soft_dir *dir, bool last)
 	return true;
 }
 
-void soft_engine_look(struct soft_engine_watch *watch, const struct soft_ep *ep, struct soft_port *port)
+void soft_exec_look(struct soft_exec_watch *watch, const struct soft_ep *ep, struct soft_port *port)
 {
 	watch->ep = ep;
 	watch->port = port;
 	/* sequentially consistent, both: after the caller's store that forbids new accesses; see work_begin() */
-	watch->engine = atomic_load(&port->engine);
+	watch->exec_lock = atomic_load(&port->exec_lock);
 	watch->at_work = __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
 }
 
-bool soft_engine_own_works(const struct soft_engine_watch *watch)
+bool soft_exec_own_works(const struct soft_exec_watch *watch)
 {
 	/* acquire: the writes of that thread */
 	return watch->at_work & 1 &&
 	       __atomic_load_n(&watch->ep->at_work, __ATOMIC_ACQUIRE) == watch->at_work;
 }
 
-bool soft_engine_let_go(const struct soft_engine_watch *watch)
+bool soft_exec_let_go(const struct soft_exec_watch *watch)
 {
 	/* acquire: the writes of the holder */
-	uint64_t word = atomic_load_explicit(&watch->port->engine, memory_order_acquire);
+	uint64_t word = atomic_load_explicit(&watch->port->exec_lock, memory_order_acquire);
 
-	return !(watch->engine & SOFT_ENGINE_HELD) || !(word & SOFT_ENGINE_HELD) ||
-	       ((word ^ watch->engine) & ~(uint64_t)ENGINE_SAME_HOLDING);
+	return !(watch->exec_lock & SOFT_EXEC_HELD) || !(word & SOFT_EXEC_HELD) ||
+	       ((word ^ watch->exec_lock) & ~(uint64_t)EXEC_SAME_HOLDING);
 }
 
-bool soft_engine_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
-		      const uint32_t *past, uint64_t until)
+bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
+		    const uint32_t *past, uint64_t until)
 {
-	const struct timespec nap = { 0, ENGINE_NAP_NS };
-	struct soft_engine_watch watch;
+	const struct timespec nap = { 0, EXEC_NAP_NS };
+	struct soft_exec_watch watch;
 	uint64_t looked = soft_now_ms();
 
-	soft_engine_look(&watch, ep, port);
+	soft_exec_look(&watch, ep, port);
 	for (unsigned int i = 1;; i++) {
-		bool own = soft_engine_own_works(&watch);
+		bool own = soft_exec_own_works(&watch);
 
-		if (!own && soft_engine_let_go(&watch))
+		if (!own && soft_exec_let_go(&watch))
 			return true;
 		/* acquire: what was done for the requests before that position */
 		if (!own && past &&
 		    (int32_t)(atomic_load_explicit(&port->sq_done, memory_order_acquire) - *past) >= 0)
 			return true;
 		/* the kernel knows whether the process exists, whatever the shared words say */
-		if (!own && i % ENGINE_LOOK == 0 && soft_peer_lost(peer))
+		if (!own && i % EXEC_LOOK == 0 && soft_peer_lost(peer))
 			return true;
 		/* a thread of this process continues later; the wait for a peer is bounded */
-		if (!own && i % ENGINE_LOOK == 0 && soft_bound_over(&until, &looked))
+		if (!own && i % EXEC_LOOK == 0 && soft_bound_over(&until, &looked))
 			return false;
-		if (i < ENGINE_SPIN)
+		if (i < EXEC_SPIN)
 			sched_yield();
 		else
 			nanosleep(&nap, NULL);
 	}
 }
 
-void soft_engine_take_back(struct soft_port *port)
+void soft_exec_take_back(struct soft_port *port)
 {
-	uint64_t word = atomic_load_explicit(&port->engine, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
 
 	/* the port is this side's, so the target has died; acquire: what it had written */
-	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_ENGINE_HELD) && (word & SOFT_ENGINE_TARGET);
+	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_EXEC_HELD) && (word & SOFT_EXEC_TARGET);
 	     tries--)
 		if (atomic_compare_exchange_weak_explicit(
-			    &port->engine, &word, SOFT_ENGINE_NEXT(word, SOFT_ENGINE_GEN(word)),
+			    &port->exec_lock, &word, SOFT_EXEC_NEXT(word, SOFT_EXEC_GEN(word)),
 			    memory_order_acq_rel, memory_order_relaxed))
 			return;
 }
@@ -329,7 +330,7 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 }
 
 /* Puts a port on its owner's ready list. Only an owner that polls will see it, because nobody is woken. */
-static void engine_call_help(struct soft_dir *dir)
+static void exec_call_help(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
 
@@ -365,7 +366,7 @@ static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local,
 	int error;
 
 	soft_coop_open(dir->ip, seq, len);
-	engine_call_help(dir);
+	exec_call_help(dir);
 	error = soft_coop_copy(dir->ip, seq, len, dir->peer, dir->initiator, local, remote,
 			       UINT_MAX);
 	end = soft_coop_settle(dir->ip, error);
@@ -442,7 +443,7 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 /*
  * Returns true if a cell keeps the turn of the next request, a send. Then the message must not go by
  * a cell of its own, which would come behind the messages that were sent meanwhile. Initiator,
- * engine held.
+ * execution lock held.
  */
 static bool has_turn(const struct soft_dir *dir, const struct soft_request *r)
 {
@@ -538,7 +539,7 @@ static bool cell_tell(struct soft_ep *ep, uint32_t told)
  * Only the owner of an SRQ can provide one of its buffers, and that must not wait until somebody
  * polls the event queue: so the service thread there is told, too.
  */
-static void engine_tell_target(struct soft_dir *dir, bool blocked)
+static void exec_tell_target(struct soft_dir *dir, bool blocked)
 {
 	struct soft_ep *ep = dir->ep;
 	bool bell = false, told = dir->news && cell_tell(ep, dir->told);
@@ -554,7 +555,7 @@ static void engine_tell_target(struct soft_dir *dir, bool blocked)
 		soft_peer_wake(dir->peer);
 }
 
-static void engine_tell_initiator(struct soft_dir *dir)
+static void exec_tell_initiator(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
 
@@ -571,7 +572,7 @@ static void dir_announce(struct soft_dir *dir)
 	if (!dir->news)
 		return;
 	if (dir->initiator)
-		engine_tell_target(dir, false);
+		exec_tell_target(dir, false);
 	else
 		soft_recv_tell(dir->ep, dir->told);
 	dir->news = false;
@@ -598,7 +599,7 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	}
 }
 
-/* Records that the request at sq_done has been executed. Engine held. */
+/* Records that the request at sq_done has been executed. Execution lock held. */
 static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t status)
 {
 	uint32_t done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
@@ -616,7 +617,7 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 }
 
 /* Executes at most `most` requests. Returns their number; *blocked: the next request has to wait. */
-static unsigned int engine_round(struct soft_dir *dir, unsigned int most, bool *blocked)
+static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *blocked)
 {
 	struct soft_port *ip = dir->ip;
 	unsigned int count = 0;
@@ -661,7 +662,7 @@ static void help_again(struct soft_dir *dir)
 				     SOFT_SIDE_RECV);
 }
 
-void soft_engine_later(struct soft_ep *ep, bool initiator)
+void soft_exec_later(struct soft_ep *ep, bool initiator)
 {
 	struct soft_dir dir = { .ep = ep, .initiator = initiator };
 
@@ -700,15 +701,15 @@ static bool help_copy(struct soft_dir *dir)
 	soft_list_sge(&tlist, sink.sge, (int)sink.n);
 	remote->right = &dir->right;
 	return !soft_coop_copy(dir->ip, seq, r.len, dir->peer, dir->initiator, local, remote,
-			       ENGINE_HELP);
+			       EXEC_HELP);
 }
 
 /*
- * Helps the thread that holds the engine. Returns true if that thread has left the engine to this
- * side. Then the request is done (*n becomes 1), or, if one side could not copy its part, still has
- * to be executed.
+ * Helps the thread that holds the execution lock. Returns true if that thread has left the
+ * execution lock to this side. Then the request is done (*n becomes 1), or, if one side could not
+ * copy its part, still has to be executed.
  */
-static bool engine_help(struct soft_dir *dir, unsigned int *n)
+static bool exec_help(struct soft_dir *dir, unsigned int *n)
 {
 	struct soft_port *ip = dir->ip;
 	uint8_t status = DAT_DTO_SUCCESS;
@@ -741,40 +742,40 @@ static bool engine_help(struct soft_dir *dir, unsigned int *n)
 /*
  * Executes requests until no other round has been requested. A peer can request one each time, and
  * add a request each time, so a part is left for later. This side's own queue does not grow
- * meanwhile. Engine held; `n` requests have been executed.
+ * meanwhile. Execution lock held; `n` requests have been executed.
  */
-static bool engine_rounds(struct soft_dir *dir, unsigned int n)
+static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 {
 	bool initiator = dir->initiator, blocked, last = false;
-	unsigned int most = initiator ? 2 * (dir->il->sq_mask + 1) : ENGINE_MOST;
+	unsigned int most = initiator ? 2 * (dir->il->sq_mask + 1) : EXEC_MOST;
 	unsigned int count = 0, rounds = SOFT_TRIES;
 
 	do {
-		n += engine_round(dir, count < most ? most - count : 0, &blocked);
+		n += exec_round(dir, count < most ? most - count : 0, &blocked);
 		count += n;
 		last = !--rounds || count >= most;
-		/* a target that has executed tells only itself, and that needs no engine */
+		/* a target that has executed tells only itself, and that needs no execution lock */
 		if (!initiator)
 			dir_announce(dir);
 		/*
-		 * the other side has the engine, and sees what was done here: this side must not
-		 * access anything
+		 * the other side has the execution lock, and sees what was done here: this side
+		 * must not access anything
 		 */
 		if (dir->left)
 			break;
 		if (initiator && (dir->news || blocked) && dir_open(dir))
-			engine_tell_target(dir, blocked);
+			exec_tell_target(dir, blocked);
 		if (!initiator && n && dir_open(dir))
-			engine_tell_initiator(dir);
+			exec_tell_initiator(dir);
 		dir->news = false;
 		n = 0;
-	} while (!engine_release(dir, last));
+	} while (!exec_release(dir, last));
 	if (last && !dir->left && !dir->ep->failing)
-		soft_engine_later(dir->ep, initiator);
+		soft_exec_later(dir->ep, initiator);
 	return count != 0;
 }
 
-bool soft_engine_run(struct soft_ep *ep, bool initiator)
+bool soft_exec_run(struct soft_ep *ep, bool initiator)
 {
 	struct soft_dir dir;
 	unsigned int n = 0;
@@ -783,13 +784,13 @@ bool soft_engine_run(struct soft_ep *ep, bool initiator)
 	dir_init(&dir, ep, initiator);
 	ep->rest[initiator] = false;
 	work_begin(ep);
-	if (engine_try(&dir) || engine_help(&dir, &n))
-		any = engine_rounds(&dir, n);
+	if (exec_try(&dir) || exec_help(&dir, &n))
+		any = exec_rounds(&dir, n);
 	work_end(ep);
 	return any;
 }
 
-void soft_engine_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
+void soft_exec_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 {
 	/*
 	 * A done request may have been executed by the other side: that side counts it first, and

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The executor of a direction: executes an initiator's queued requests, on the side that comes second. */
+#ifndef SOFT_EXEC_H
+#define SOFT_EXEC_H
+
+#include "soft.h"
+
+/*
+ * Executes what can be executed now of the requests of `ep` (initiator) or of its peer (otherwise).
+ * Returns true if something was executed. If the other side holds the execution lock it returns at
+ * once, and the other side goes round again. EP lock held.
+ */
+bool soft_exec_run(struct soft_ep *ep, bool initiator);
+
+/*
+ * Leaves the rest of these requests to the next poll of the queue that gets this direction's
+ * completions, or to the service thread if nobody polls. EP lock, open.
+ */
+void soft_exec_later(struct soft_ep *ep, bool initiator);
+
+/*
+ * Called after soft_exec_run() for the send with number `msg`, posted at `seq`: if this side has
+ * not executed it, a cell keeps its turn among the target's messages from now on. Otherwise a later
+ * message over another endpoint could overtake it. EP lock.
+ */
+void soft_exec_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg);
+
+/*
+ * The parts of soft_exec_wait(), for a thread that must not wait: soft_exec_look() notes what
+ * is under way, soft_exec_own_works() returns true if a thread of this process still works on that,
+ * and soft_exec_let_go() if the holder has released the execution lock since, according to the shared words.
+ */
+void soft_exec_look(struct soft_exec_watch *watch, const struct soft_ep *ep, struct soft_port *port);
+bool soft_exec_own_works(const struct soft_exec_watch *watch);
+bool soft_exec_let_go(const struct soft_exec_watch *watch);
+
+/*
+ * Waits until the present holder of this port's execution lock, a thread of this process or of the peer, has released it,
+ * and until every thread of this process that copied for the endpoint at the time of the call has finished. The
+ * wait also ends when all requests before `past`, a position in the port's queue, are done. Returns true if nobody
+ * touches the memory any more, or if the kernel says that the peer has died; returns false if the peer lives and
+ * has not released it at the time `until` (soft_bound()). The caller holds no lock that the holder may take, and
+ * not soft_ia.lock.
+ */
+bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
+		    const uint32_t *past, uint64_t until);
+/* Takes the execution lock back from a peer that has died, perhaps while holding it. No thread of this process holds it. */
+void soft_exec_take_back(struct soft_port *port);
+
+#endif

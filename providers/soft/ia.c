@@ -118,7 +118,7 @@ static void cq_serve(struct soft_cq *cq)
 	do {
 		if (cq->evd)
 			datp_evd_notify(cq->evd);
-		soft_cq_drain(cq); /* the sink, and queues that libdatp does not poll any more */
+		soft_cq_drain(cq); /* the null queue, and queues that libdatp polls no more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
 		 cq_watch(cq) && --turns);
 	/* peers may fill this queue as fast as it is emptied, so the other queues come first */
@@ -345,9 +345,9 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_pending_fini(ia);
 	soft_bounce_stop(ia);
 	soft_peers_fini(ia);
-	if (ia->sink.ring) {
-		soft_cq_discard(&ia->sink);
-		soft_cq_fini(&ia->sink);
+	if (ia->null_cq.ring) {
+		soft_cq_discard(&ia->null_cq);
+		soft_cq_fini(&ia->null_cq);
 	}
 	soft_mr_fini(ia);
 	soft_ports_fini(ia);
@@ -384,7 +384,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	if (!err)
 		err = tables_init(ia);
 	if (!err)
-		err = soft_cq_init(&ia->sink, ia, NULL, 1);
+		err = soft_cq_init(&ia->null_cq, ia, NULL, 1);
 	if (!err)
 		err = doorbell_init(ia);
 	if (!err)
@@ -395,7 +395,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 		soft_ia_close(base);
 		return err;
 	}
-	(void)soft_cq_arm(&ia->sink, SOFT_NOTIFY_DOORBELL);
+	(void)soft_cq_arm(&ia->null_cq, SOFT_NOTIFY_DOORBELL);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&soft.lock);
 	ia->next = soft.all;

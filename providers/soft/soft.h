@@ -3,7 +3,7 @@
  * The soft provider's private objects and what its files call of each other.
  *
  * Its own locks, in the order of <datp/provider.h>: poll lock of an EVD (or soft_cq.lock of the
- * sink) > EP > execution lock (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock
+ * null queue) > EP > execution lock (shared, see shm.h) > { soft_ia.lock, SRQ } > EVD. soft_ia.lock
  * guards the tables of ports, peers and memory; nobody waits for a peer while holding it. The lock
  * over the process's IAs, under which a socket is opened and listed in one step for fork(), comes
  * before it: ia.h.
@@ -90,8 +90,8 @@ struct soft_cq {
 	uint32_t mask;
 	uintptr_t both;	       /* ring and mask in one word, for readers without a lock */
 	_Atomic uint64_t head; /* poll lock; a hint without it */
-	struct datp_evd *evd;  /* NULL: the IA's sink, for endpoints without an EVD */
-	_Atomic uint32_t lock; /* the sink's poll lock */
+	struct datp_evd *evd;  /* NULL: the IA's null queue, for endpoints without an EVD */
+	_Atomic uint32_t lock; /* the null queue's poll lock */
 	_Atomic bool armed;    /* DATP_ARM_CNO: libdatp is to be told of arrivals */
 	bool polled;	       /* the ring says SOFT_NOTIFY_POLLED. Poll lock */
 	/* The cell that the answer to the next message will probably get, or NULL. Written under the poll lock. */
@@ -357,7 +357,7 @@ struct soft_ia {
 	struct datp_watch *doorbell_watch;
 	uint32_t round; /* of the service thread over the queues */
 	_Atomic uint32_t late; /* rings whose next sender is waited for; held.c */
-	struct soft_cq sink;
+	struct soft_cq null_cq; /* of endpoints without an EVD */
 
 	/* Regions. mr.c */
 	struct soft_mr *mr;	/* the table that peers see, and can write to */

@@ -30,7 +30,7 @@
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
 {
-	return evd ? &soft_evd(evd)->cq : &ia->sink;
+	return evd ? &soft_evd(evd)->cq : &ia->null_cq;
 }
 
 struct soft_cq *soft_ep_recv_cq(struct soft_ep *ep)

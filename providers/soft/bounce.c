@@ -109,8 +109,8 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	b->len = len;
 	/* release: the question; the bounce thread acquires */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_ASKED, memory_order_release);
-	atomic_fetch_add_explicit(&peer->shared->bounce_bell, 1, memory_order_release);
-	futex_wake(&peer->shared->bounce_bell);
+	atomic_fetch_add_explicit(&peer->header->bounce_bell, 1, memory_order_release);
+	futex_wake(&peer->header->bounce_bell);
 	error = ask_wait(peer, b);
 	if (error == ETIMEDOUT)
 		return error; /* the mailbox still belongs to the bounce thread */
@@ -300,7 +300,7 @@ static void bounce_serve_locked(struct soft_bounce *bounce, const struct soft_pe
 static void *bounce_run(void *arg)
 {
 	struct soft_bounce *bounce = arg;
-	_Atomic uint32_t *bell = &bounce->ia->shared->bounce_bell;
+	_Atomic uint32_t *bell = &bounce->ia->header->bounce_bell;
 
 	while (!atomic_load_explicit(&bounce->stop, memory_order_acquire)) {
 		/* acquire: what was asked before the bell rang is seen */
@@ -330,8 +330,8 @@ static enum datp_err bounce_start(struct soft_ia *ia)
 	if (!bounce)
 		return DATP_ERR_MEMORY;
 	bounce->ia = ia;
-	ia->shared->probe = ia->id[0];
-	bounce->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->shared->probe, ia->id[0]);
+	ia->header->probe = ia->id[0];
+	bounce->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->header->probe, ia->id[0]);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
 	error = pthread_create(&bounce->thread, NULL, bounce_run, bounce);
@@ -370,8 +370,8 @@ enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
 	}
 	datp_unlock(&bounce->lock);
 	/* the peer may have asked already */
-	atomic_fetch_add_explicit(&ia->shared->bounce_bell, 1, memory_order_release);
-	futex_wake(&ia->shared->bounce_bell);
+	atomic_fetch_add_explicit(&ia->header->bounce_bell, 1, memory_order_release);
+	futex_wake(&ia->header->bounce_bell);
 	return err;
 }
 
@@ -412,8 +412,8 @@ void soft_bounce_stop(struct soft_ia *ia)
 	if (!bounce)
 		return;
 	atomic_store_explicit(&bounce->stop, true, memory_order_release);
-	atomic_fetch_add_explicit(&ia->shared->bounce_bell, 1, memory_order_release);
-	futex_wake(&ia->shared->bounce_bell);
+	atomic_fetch_add_explicit(&ia->header->bounce_bell, 1, memory_order_release);
+	futex_wake(&ia->header->bounce_bell);
 	pthread_join(bounce->thread, NULL);
 	free(bounce);
 	atomic_store_explicit(&ia->bounce, NULL, memory_order_relaxed);

@@ -269,7 +269,7 @@ static enum datp_err soft_pz_create(struct datp_pz *base)
 
 void soft_ia_describe(struct soft_ia *ia)
 {
-	struct soft_shared now = { .version = SOFT_SHM_VERSION,
+	struct soft_header now = { .version = SOFT_SHM_VERSION,
 				   .slot_count = ia->slot_count,
 				   .slot_size = ia->slot_size,
 				   .mr = ia->mr_mem.ref,
@@ -277,27 +277,27 @@ void soft_ia_describe(struct soft_ia *ia)
 				   .probe = ia->id[0] };
 
 	/* relaxed: it only counts how often the bounce thread was rung */
-	now.bounce_bell = atomic_load_explicit(&ia->shared->bounce_bell, memory_order_relaxed);
+	now.bounce_bell = atomic_load_explicit(&ia->header->bounce_bell, memory_order_relaxed);
 	/* if no peer has changed it, as is usual, it is not written, because other peers may be reading it */
-	if (!memcmp(ia->shared, &now, offsetof(struct soft_shared, bounce_bell)) &&
-	    !memcmp(&ia->shared->mr, &now.mr, sizeof now - offsetof(struct soft_shared, mr)))
+	if (!memcmp(ia->header, &now, offsetof(struct soft_header, bounce_bell)) &&
+	    !memcmp(&ia->header->mr, &now.mr, sizeof now - offsetof(struct soft_header, mr)))
 		return;
-	ia->shared->version = now.version;
-	ia->shared->slot_count = now.slot_count;
-	ia->shared->slot_size = now.slot_size;
-	ia->shared->mr = now.mr;
-	ia->shared->slots = now.slots;
-	ia->shared->probe = now.probe;
+	ia->header->version = now.version;
+	ia->header->slot_count = now.slot_count;
+	ia->header->slot_size = now.slot_size;
+	ia->header->mr = now.mr;
+	ia->header->slots = now.slots;
+	ia->header->probe = now.probe;
 }
 
 static enum datp_err shared_init(struct soft_ia *ia)
 {
 	enum datp_err err =
-		soft_arena_alloc(ia, SOFT_KIND_OTHER, sizeof *ia->shared, &ia->shared_mem);
+		soft_arena_alloc(ia, SOFT_KIND_OTHER, sizeof *ia->header, &ia->header_mem);
 
 	if (err)
 		return err;
-	ia->shared = ia->shared_mem.addr;
+	ia->header = ia->header_mem.addr;
 	err = soft_slots_init(ia);
 	if (!err)
 		err = soft_mr_init(ia);

@@ -219,10 +219,10 @@ static void peer_delete(struct soft_peer *peer)
  */
 static bool peer_slots(struct soft_peer *peer)
 {
-	struct soft_ref slots = SOFT_ONCE(peer->shared->slots);
+	struct soft_ref slots = SOFT_ONCE(peer->header->slots);
 
-	peer->slot_count = SOFT_ONCE(peer->shared->slot_count);
-	peer->slot_size = SOFT_ONCE(peer->shared->slot_size);
+	peer->slot_count = SOFT_ONCE(peer->header->slot_count);
+	peer->slot_size = SOFT_ONCE(peer->header->slot_size);
 	if (peer->slot_size % SOFT_LINE || peer->slot_size > SOFT_EAGER_MAX)
 		return false;
 	peer->slots = soft_peer_map(peer, &slots,
@@ -240,11 +240,11 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	peer->self = peer->arena != NULL;
 	if (!peer->self && !soft_file_stays(peer->arena_fd))
 		return false; /* the peer could remove pages that are mapped here */
-	peer->shared = soft_peer_map(peer, &intro->shared, sizeof *peer->shared);
-	if (!peer->shared || peer->shared->version != SOFT_SHM_VERSION)
+	peer->header = soft_peer_map(peer, &intro->header, sizeof *peer->header);
+	if (!peer->header || peer->header->version != SOFT_SHM_VERSION)
 		return false;
 	/* read once: what has been checked is what is used */
-	mr = SOFT_ONCE(peer->shared->mr);
+	mr = SOFT_ONCE(peer->header->mr);
 	peer->mr = soft_peer_map(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
 	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->pid, intro->probe, intro->id[0]);
 	return peer->mr && peer_slots(peer);
@@ -448,8 +448,8 @@ void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
 {
 	soft_ia_describe(ia);
 	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] },
-				      .probe = (uintptr_t)&ia->shared->probe,
-				      .shared = ia->shared_mem.ref,
+				      .probe = (uintptr_t)&ia->header->probe,
+				      .header = ia->header_mem.ref,
 				      .slot = slot,
 				      .my_slot = my_slot };
 }

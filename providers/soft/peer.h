@@ -9,7 +9,7 @@
 struct soft_intro {
 	uint64_t id[2];
 	uint64_t probe; /* the address of `id[0]` in its memory */
-	struct soft_ref shared;
+	struct soft_ref header;
 	uint32_t slot;	  /* the name that it gives the other in its own rings */
 	uint32_t my_slot; /* its name in the other's rings; 0: none yet */
 };

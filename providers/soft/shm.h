@@ -313,9 +313,9 @@ struct soft_mailbox {
 	alignas(SOFT_LINE) unsigned char data[SOFT_MAILBOX_SIZE];
 };
 
-/* ---- the IA ---- */
+/* ---- the header of an IA: where a peer finds the rest ---- */
 
-struct soft_shared {
+struct soft_header {
 	uint32_t version;
 	uint32_t slot_count, slot_size;
 	_Atomic uint32_t bounce_bell; /* askers: the bounce thread of this IA sleeps on it */

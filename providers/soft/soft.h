@@ -159,7 +159,7 @@ struct soft_peer {
 	int arena_fd;
 	struct soft_arena *arena; /* if it is an IA of this process, else NULL */
 	struct soft_map *maps;	  /* soft_ia.lock */
-	struct soft_shared *shared;
+	struct soft_header *header;
 	struct soft_mr *mr;
 	void *slots;
 	uint32_t slot_count, slot_size; /* as they were mapped; the peer could change its own copy */
@@ -333,8 +333,8 @@ struct soft_ia {
 	struct datp_ia base;
 	_Atomic uint32_t lock;
 	struct soft_arena *arena;
-	struct soft_mem shared_mem, mr_mem, slot_mem;
-	struct soft_shared *shared;
+	struct soft_mem header_mem, mr_mem, slot_mem;
+	struct soft_header *header;
 	uint64_t id[2];
 	/* part of our listeners' names: an address, or "*" for all of this host */
 	char key[64];

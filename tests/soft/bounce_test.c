@@ -34,7 +34,7 @@ static struct {
 	struct soft_peer peer; /* `there`, as seen from here */
 	struct soft_peer back; /* `here`, as seen from there */
 	struct soft_socket link;
-	struct soft_mem shared;
+	struct soft_mem header;
 	struct soft_ref mailbox;
 	struct soft_pz pz, other_pz;
 	struct soft_lmr lmr; /* all of `memory`, at `there` */
@@ -103,9 +103,9 @@ static void ask_open(void)
 	REQUIRE(soft_arena_new(&t.here->arena) == DATP_OK);
 	t.there->arena = t.here->arena;
 	t.here->patience_ms = t.there->patience_ms = 20000;
-	REQUIRE(soft_arena_alloc(t.there, SOFT_KIND_OTHER, sizeof(*t.there->shared), &t.shared) ==
+	REQUIRE(soft_arena_alloc(t.there, SOFT_KIND_OTHER, sizeof(*t.there->header), &t.header) ==
 		DATP_OK);
-	t.there->shared = t.shared.addr;
+	t.there->header = t.header.addr;
 	t.there->id[0] = 42;
 	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
 	t.far_end = fds[1];
@@ -113,7 +113,7 @@ static void ask_open(void)
 	t.link.peer = &t.peer;
 	t.here->sockets = &t.link;
 	t.peer.ia = t.here;
-	t.peer.shared = t.there->shared;
+	t.peer.header = t.there->header;
 	t.back.ia = t.there;
 	t.back.arena = t.here->arena;
 	REQUIRE(soft_peer_mailbox(&t.peer, &t.mailbox) == DATP_OK);
@@ -763,7 +763,7 @@ static void peer_that_dies_with_the_question_in_hand_is_found_out(void)
 /* It may have asked at the last moment; what it asked of is the consumer's again by then. */
 static void question_of_a_dead_peer_is_not_answered(void)
 {
-	struct soft_peer witness = { .ia = t.here, .shared = t.there->shared };
+	struct soft_peer witness = { .ia = t.here, .header = t.there->header };
 	struct soft_peer back = { .ia = t.there, .arena = t.here->arena };
 	struct soft_mailbox *question = t.peer.mailbox;
 	struct soft_ref mailbox;

@@ -87,7 +87,7 @@ static struct {
 	struct soft_ring *ring, *own;
 	uint32_t mask;
 	struct soft_mr *there_mr, was_mr[REGIONS];
-	struct soft_shared *here, *there, was_here, was_there;
+	struct soft_header *here, *there, was_here, was_there;
 	_Atomic bool over;
 	pthread_t thread;
 	unsigned int seed;
@@ -203,8 +203,8 @@ static void corrupt_begin(const struct soft_ep *ep, int round)
 	corrupter.ring = ep->rring;
 	corrupter.own = soft_evd(ep->base.recv_evd)->cq.ring;
 	corrupter.mask = corrupter.ring->mask;
-	corrupter.here = soft_ia(ep->base.obj.ia)->shared;
-	corrupter.there = ep->peer->shared;
+	corrupter.here = soft_ia(ep->base.obj.ia)->header;
+	corrupter.there = ep->peer->header;
 	corrupter.there_mr = ep->peer->mr;
 	memcpy(corrupter.was_mr, corrupter.there_mr, sizeof(corrupter.was_mr));
 	corrupter.was_here = *corrupter.here;

@@ -138,21 +138,21 @@ static void offer_bad_memory(const struct target *target)
 			       open("/dev/null", O_RDWR) };
 		int fd = reach(target->qual);
 		struct soft_msg msg = { 0 };
-		struct soft_shared shared = { .version = SOFT_SHM_VERSION };
+		struct soft_header theirs = { .version = SOFT_SHM_VERSION };
 
 		REQUIRE(ftruncate(fds[0], (off_t)sizes[i % 3]) == 0);
 		/* its own table: beyond the end, or nowhere */
-		shared.mr = (struct soft_ref){ i % 2 ? 1ull << 40 : 0, 64 << 20, 0 };
-		shared.slots = (struct soft_ref){ 0, 4096, UINT64_MAX - 63 };
-		shared.slot_count = shared.slot_size = UINT32_MAX;
+		theirs.mr = (struct soft_ref){ i % 2 ? 1ull << 40 : 0, 64 << 20, 0 };
+		theirs.slots = (struct soft_ref){ 0, 4096, UINT64_MAX - 63 };
+		theirs.slot_count = theirs.slot_size = UINT32_MAX;
 		if (sizes[i % 3])
-			REQUIRE(pwrite(fds[0], &shared, sizeof(shared), 0) > 0);
+			REQUIRE(pwrite(fds[0], &theirs, sizeof(theirs), 0) > 0);
 		if (i > 5)
 			REQUIRE(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK) == 0);
 		header(&msg, SOFT_MSG_REQ);
 		msg.intro.id[0] = 99 + (uint64_t)i;
 		msg.intro.slot = 1;
-		msg.intro.shared = (struct soft_ref){ 0, i % 4 ? 4096 : 1 << 20, 0 };
+		msg.intro.header = (struct soft_ref){ 0, i % 4 ? 4096 : 1 << 20, 0 };
 		msg.address.ss_family = AF_INET;
 		say(fd, &msg, sizeof(msg), fds, 2);
 		shutdown(fd, SHUT_WR);
@@ -255,14 +255,14 @@ static void connection_of_others_is_not_ended(void)
 /* What an IA says of its memory is looked at once: any peer can write over it afterwards. */
 static void memory_that_is_laid_out_anew_is_used_as_it_was(void)
 {
-	struct soft_shared *shared;
+	struct soft_header *header;
 
 	api_open();
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
 	api_pair_works(&pair, &buf);
-	shared = soft_ia(((struct datp_ep *)pair.a.ep)->obj.ia)->shared;
-	shared->slot_count = shared->slot_size = UINT32_MAX;
+	header = soft_ia(((struct datp_ep *)pair.a.ep)->obj.ia)->header;
+	header->slot_count = header->slot_size = UINT32_MAX;
 	for (uint64_t n = 0; n < 8; n++) {
 		api_fill(buf.mem, 1000, n);
 		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 2000, 1000, n), DAT_SUCCESS);

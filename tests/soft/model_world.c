@@ -470,8 +470,8 @@ void world_open_processes(void)
 	world_open_pair();
 	world.ia->eager_sure = SOFT_INLINE;
 	world.ia->eager_limit = WORLD_MIDDLE;
-	world.ia->shared = calloc(1, sizeof(*world.ia->shared));
-	REQUIRE(world.ia->shared != NULL && soft_slots_init(world.ia) == DATP_OK);
+	world.ia->header = calloc(1, sizeof(*world.ia->header));
+	REQUIRE(world.ia->header != NULL && soft_slots_init(world.ia) == DATP_OK);
 	for (int n = 0; n < 3; n++) {
 		world.peer[n].self = false;
 		world.peer[n].cma = true;
@@ -540,7 +540,7 @@ void world_close(void)
 	soft_ports_fini(world.ia);
 	free(world.ia->mr);
 	free(world.ia->peer_slot);
-	free(world.ia->shared);
+	free(world.ia->header);
 	free(world.ia);
 	world.ia = NULL;
 }

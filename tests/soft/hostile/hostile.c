@@ -78,15 +78,15 @@ static struct soft_ref ref_of(const struct hostile_memory *m, const void *at, si
 
 static void memory_lay_out(struct hostile_memory *m, size_t mr, size_t slots, size_t ring, size_t port)
 {
-	m->shared = (struct soft_shared *)(void *)m->at;
+	m->header = (struct soft_header *)(void *)m->at;
 	m->mr = (struct soft_mr *)(void *)(m->at + mr);
 	m->ring = (struct soft_ring *)(void *)(m->at + ring);
 	m->port = (struct soft_port *)(void *)(m->at + port);
-	m->shared->version = SOFT_SHM_VERSION;
-	m->shared->slot_count = SLOTS;
-	m->shared->slot_size = SLOT;
-	m->shared->mr = ref_of(m, m->mr, SOFT_MR_COUNT * sizeof(struct soft_mr));
-	m->shared->slots = ref_of(m, m->at + slots, SLOTS * (sizeof(struct soft_slot) + SLOT));
+	m->header->version = SOFT_SHM_VERSION;
+	m->header->slot_count = SLOTS;
+	m->header->slot_size = SLOT;
+	m->header->mr = ref_of(m, m->mr, SOFT_MR_COUNT * sizeof(struct soft_mr));
+	m->header->slots = ref_of(m, m->at + slots, SLOTS * (sizeof(struct soft_slot) + SLOT));
 	m->ring->mask = CELLS - 1;
 	m->port->open = 1;
 	memory_fill(m);
@@ -293,7 +293,7 @@ void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_ms
 	msg->intro.id[0] = h->id[0];
 	msg->intro.id[1] = h->id[1];
 	msg->intro.probe = (uintptr_t)h->id;
-	msg->intro.shared = ref_of(m, m->at, 4096);
+	msg->intro.header = ref_of(m, m->at, 4096);
 	msg->intro.slot = 1;
 	msg->intro.my_slot = h->theirs.intro.slot;
 	msg->port_ref = ref_of(m, m->port, m->size - (size_t)((unsigned char *)m->port - m->at));
@@ -439,8 +439,8 @@ static uint64_t some_length(unsigned int *seed)
 /* A region of the victim's, as its table says. */
 static struct datp_rge their_region(const struct hostile *h, unsigned int *seed)
 {
-	const struct soft_shared *shared = their_place(h, &h->theirs.intro.shared, sizeof(*shared));
-	const struct soft_mr *mr = shared ? their_place(h, &shared->mr, 64 * sizeof(*mr)) : NULL;
+	const struct soft_header *header = their_place(h, &h->theirs.intro.header, sizeof(*header));
+	const struct soft_mr *mr = header ? their_place(h, &header->mr, 64 * sizeof(*mr)) : NULL;
 	uint32_t i = 1 + (uint32_t)rand_r(seed) % 4;
 
 	if (!mr)
@@ -589,7 +589,7 @@ static void scribble_own(struct hostile_memory *m, unsigned int *seed)
 
 	switch (rand_r(seed) % 4) {
 	case 0:
-		scribble_at(m->at, sizeof(*m->shared), seed);
+		scribble_at(m->at, sizeof(*m->header), seed);
 		break;
 	case 1:
 		scribble_at((unsigned char *)m->mr, 64 * sizeof(*m->mr), seed);

@@ -20,7 +20,7 @@ struct hostile_memory {
 	int fd;
 	size_t size;
 	unsigned char *at;
-	struct soft_shared *shared;
+	struct soft_header *header;
 	struct soft_mr *mr;
 	struct soft_ring *ring; /* for receives and requests */
 	struct soft_port *port;

@@ -196,8 +196,8 @@ static void offer_odd_slots(void *arg)
 		struct hostile h;
 
 		hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-		h.own.shared->slot_count = odd[i].count;
-		h.own.shared->slot_size = odd[i].size;
+		h.own.header->slot_count = odd[i].count;
+		h.own.header->slot_size = odd[i].size;
 		hostile_request(&h, where);
 		CHECK(hostile_hear(&h, &answer));
 		CHECK_EQ_INT(answer.type, SOFT_MSG_REJ);
@@ -226,7 +226,7 @@ enum claim { CLAIM_SHARED, CLAIM_REGIONS, CLAIM_SLOTS, CLAIM_PORT, CLAIM_RING, C
 
 static void claim_much(struct hostile *h, struct soft_msg *msg, enum claim claim)
 {
-	struct soft_ref *refs[CLAIMS] = { &msg->intro.shared, &h->own.shared->mr, &h->own.shared->slots,
+	struct soft_ref *refs[CLAIMS] = { &msg->intro.header, &h->own.header->mr, &h->own.header->slots,
 					  &msg->port_ref, &msg->ring_ref, &msg->port_ref };
 	struct soft_ref *ref = refs[claim];
 

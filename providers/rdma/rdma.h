@@ -22,9 +22,9 @@
 #define RDMA_SGE_MAX	  32  /* the segments for which a post has room on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, if the device cannot resize CQs */
 #define RDMA_CQ_SPARE	  (1 << 20) /* entries that the CQs of an IA may have beyond what they need, in the same case */
-#define RDMA_KNOCKS	  12  /* RDMA Writes of length 0 on a new connection; see rdma_late.c */
+#define RDMA_NUDGES	  12  /* RDMA Writes of length 0 on a new connection; see rdma_late.c */
 /* the provider's own requests on a send queue: these writes, a greeting, and the marker of a drain */
-#define RDMA_SPARE_WR	  (RDMA_KNOCKS + 2)
+#define RDMA_SPARE_WR	  (RDMA_NUDGES + 2)
 /* the RDMA Reads of a connection in each direction, if no side can know the other's limit: the default of libdatp */
 #define RDMA_READS_USUAL  16
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
@@ -229,7 +229,7 @@ struct rdma_conn {
 	 */
 	bool greeting;
 	/*
-	 * the time of the next knock, of a late accept, of a repeated request, or of giving up the wait for its end;
+	 * the time of the next nudge, of a late accept, of a repeated request, or of giving up the wait for its end;
 	 * 0: none (IA mutex)
 	 */
 	uint64_t due_ns;
@@ -238,7 +238,7 @@ struct rdma_conn {
 	 * endpoint has any more; 0: nothing is waited for (IA mutex)
 	 */
 	uint64_t limit_ns;
-	int knocks;	  /* the number so far (IA mutex) */
+	int nudges;	  /* the number so far (IA mutex) */
 	/* only used by the service thread, as the next three: how often its address was resolved or its request sent again */
 	uint32_t tries;
 	bool asks;	  /* `due_ns` is the time of its repeated request */

@@ -466,7 +466,7 @@ static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 	conn->whole_len = len < sizeof(conn->whole) ? len : sizeof(conn->whole);
 	if (conn->whole_len)
 		memcpy(conn->whole, param->private_data, conn->whole_len);
-	rdma_knock_begin(conn);
+	rdma_nudge_begin(conn);
 }
 
 void rdma_ep_greeted(struct datp_ep *base)

@@ -8,12 +8,12 @@
  * after late_ms. Invariant: while rdma_ep.late is not LATE_NOT, the peer has no reply yet, receives
  * are staged, and no request is on the queue pair.
  *
- * Knocking. siw's passive side sends its reply before it reads from its socket: data that arrive in
+ * Nudges. siw's passive side sends its reply before it reads from its socket: data that arrive in
  * that instant stay in the socket until more arrive, which is impossible once the socket is full.
  * So the active side sends a greeting, a read of length 0, and its program gets ESTABLISHED, and
- * may send, when that has been answered. Until then a few writes of length 0 make the passive side
- * read its socket. The passive side must not do the same, because siw's active side treats data
- * that arrive with the reply as an error.
+ * may send, when that has been answered. Until then a few writes of length 0, the nudges, make the
+ * passive side read its socket. The passive side must not do the same, because siw's active side
+ * treats data that arrive with the reply as an error.
  *
  * Asking again. A request that the peer's connection manager took for a stale connection is sent
  * once more.
@@ -39,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KNOCK_FIRST_MS = 1, KNOCKS = RDMA_KNOCKS, MS = 1000000 };
+enum { NUDGE_FIRST_MS = 1, NUDGES = RDMA_NUDGES, MS = 1000000 };
 
 uint64_t rdma_now_ns(void)
 {
@@ -191,20 +191,20 @@ static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep, bool *
 	return conn;
 }
 
-static void knock(struct rdma_conn *conn, struct rdma_ep *ep)
+static void nudge(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	/* the answer to the greeting may have arrived; then a call that follows this one handles it */
 	rdma_cqset_drain(ep->send_set);
 	if (!conn->greeting)
 		return;
 	datp_lock(&ep->base.lock);
-	if (conn->knocks < KNOCKS && !ep->over && !ep->broken)
+	if (conn->nudges < NUDGES && !ep->over && !ep->broken)
 		rdma_post_marker(ep, RDMA_ID_OURS, false);
 	datp_unlock(&ep->base.lock);
 	pthread_mutex_lock(&conn->ia->lock);
-	/* after the last knock the timer only checks for the answer */
-	conn->knocks += conn->knocks < KNOCKS;
-	set_due_locked(conn, (uint32_t)KNOCK_FIRST_MS << conn->knocks);
+	/* after the last nudge the timer only checks for the answer */
+	conn->nudges += conn->nudges < NUDGES;
+	set_due_locked(conn, (uint32_t)NUDGE_FIRST_MS << conn->nudges);
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
@@ -218,10 +218,10 @@ void rdma_due_locked(struct rdma_ep *ep, uint32_t ms)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-void rdma_knock_begin(struct rdma_conn *conn)
+void rdma_nudge_begin(struct rdma_conn *conn)
 {
 	pthread_mutex_lock(&conn->ia->lock);
-	set_due_locked(conn, KNOCK_FIRST_MS);
+	set_due_locked(conn, NUDGE_FIRST_MS);
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
@@ -249,7 +249,7 @@ void rdma_ask_forget(struct rdma_conn *conn)
 static void due(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	if (conn->active)
-		knock(conn, ep);
+		nudge(conn, ep);
 	else
 		rdma_late_accept(ep);
 	rdma_hold_timer(ep);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Actions by timer: late accepts, greetings and knocks, repeated requests. */
+/* Actions by timer: late accepts, greetings and nudges, repeated requests. */
 #ifndef RDMA_LATE_H
 #define RDMA_LATE_H
 
@@ -27,8 +27,8 @@ void rdma_ep_greeted(struct datp_ep *ep);
 /* Have rdma_ask() repeat the active side's request after `ms`, and cancel that. */
 void rdma_ask_later(struct rdma_conn *conn, uint32_t ms);
 void rdma_ask_forget(struct rdma_conn *conn);
-/* Begins the knocks of an active side that has sent its greeting. */
-void rdma_knock_begin(struct rdma_conn *conn);
+/* Begins the nudges of an active side that has sent its greeting. */
+void rdma_nudge_begin(struct rdma_conn *conn);
 
 /*
  * Limits how long the connection waits for its peer from now on: for the confirmation of an accept, or, once it is

@@ -23,7 +23,7 @@
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, if the device cannot resize CQs */
 #define RDMA_CQ_SPARE	  (1 << 20) /* entries that the CQs of an IA may have beyond what they need, in the same case */
 #define RDMA_NUDGES	  12  /* RDMA Writes of length 0 on a new connection; see rdma_late.c */
-/* the provider's own requests on a send queue: these writes, a greeting, and the marker of a drain */
+/* the provider's own requests on a send queue: these writes, an RTR message, and the marker of a drain */
 #define RDMA_SPARE_WR	  (RDMA_NUDGES + 2)
 /* the RDMA Reads of a connection in each direction, if no side can know the other's limit: the default of libdatp */
 #define RDMA_READS_USUAL  16
@@ -225,9 +225,9 @@ struct rdma_conn {
 	/* it has been disconnected, and the event of its end is still to come. Only used by the service thread */
 	bool hung_up;
 	/*
-	 * it is connected, but is not reported before the peer answers the greeting. Only used by the service thread
+	 * it is connected, but is not reported before the peer answers the RTR message. Only used by the service thread
 	 */
-	bool greeting;
+	bool rtr_pending;
 	/*
 	 * the time of the next nudge, of a late accept, of a repeated request, or of giving up the wait for its end;
 	 * 0: none (IA mutex)

@@ -417,15 +417,15 @@ static uint8_t reads_out(const struct rdma_conn *conn, const struct rdma_conn_pa
 						      : least(said, conn->param.initiator_depth);
 }
 
-/* The greeting is a read, which the peer must have agreed to serve. */
-static bool greet(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *param)
+/* The RTR message is a read, which the peer must have agreed to serve. */
+static bool send_rtr_message(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *param)
 {
 	bool posted;
 
 	if (!conn->active || !rdma_has(conn->ia, RDMA_DEAF_START) || !reads_out(conn, param))
 		return false;
 	datp_lock(&ep->base.lock);
-	posted = !ep->over && rdma_post_greeting(ep);
+	posted = !ep->over && rdma_post_rtr_message(ep);
 	datp_unlock(&ep->base.lock);
 	return posted;
 }
@@ -458,8 +458,8 @@ static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 
 	agree(conn, ep, param);
 	conn->established = true;
-	conn->greeting = greet(conn, ep, param);
-	if (!conn->greeting) {
+	conn->rtr_pending = send_rtr_message(conn, ep, param);
+	if (!conn->rtr_pending) {
 		rdma_established_show(ep, param->private_data, len);
 		return;
 	}
@@ -469,7 +469,7 @@ static void established(struct rdma_conn *conn, struct rdma_ep *ep,
 	rdma_nudge_begin(conn);
 }
 
-void rdma_ep_greeted(struct datp_ep *base)
+void rdma_ep_rtr_answered(struct datp_ep *base)
 {
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -478,7 +478,7 @@ void rdma_ep_greeted(struct datp_ep *base)
 
 	pthread_mutex_lock(&ia->lock);
 	conn = ep->conn;
-	if (conn && !conn->greeting)
+	if (conn && !conn->rtr_pending)
 		conn = NULL;
 	if (conn) {
 		/* this may be part of the handling of one of its events */
@@ -488,7 +488,7 @@ void rdma_ep_greeted(struct datp_ep *base)
 	pthread_mutex_unlock(&ia->lock);
 	if (!conn)
 		return;
-	conn->greeting = false;
+	conn->rtr_pending = false;
 	rdma_established_show(ep, conn->whole, conn->whole_len);
 	if (!inside)
 		rdma_conn_leave(conn);

@@ -17,8 +17,8 @@ void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
 {
 	struct rdma_conn *conn;
 
-	/* this comes first: an ESTABLISHED that waits for the greeting must precede the end */
-	rdma_ep_greeted(&ep->base);
+	/* this comes first: an ESTABLISHED that waits for the answer to the RTR message must precede the end */
+	rdma_ep_rtr_answered(&ep->base);
 	rdma_qp_stop(ep);
 	datp_cm_disconnected(&ep->base, why);
 	conn = rdma_conn_detach(ep);

@@ -10,10 +10,10 @@
  *
  * Nudges. siw's passive side sends its reply before it reads from its socket: data that arrive in
  * that instant stay in the socket until more arrive, which is impossible once the socket is full.
- * So the active side sends a greeting, a read of length 0, and its program gets ESTABLISHED, and
- * may send, when that has been answered. Until then a few writes of length 0, the nudges, make the
- * passive side read its socket. The passive side must not do the same, because siw's active side
- * treats data that arrive with the reply as an error.
+ * So the active side sends an RTR message (the "ready to receive" of RFC 6581), a read of length 0,
+ * and its program gets ESTABLISHED, and may send, when that has been answered. Until then a few
+ * writes of length 0, the nudges, make the passive side read its socket. The passive side must not
+ * do the same, because siw's active side treats data that arrive with the reply as an error.
  *
  * Asking again. A request that the peer's connection manager took for a stale connection is sent
  * once more.
@@ -193,9 +193,9 @@ static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep, bool *
 
 static void nudge(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	/* the answer to the greeting may have arrived; then a call that follows this one handles it */
+	/* the answer to the RTR message may have arrived; then a call that follows this one handles it */
 	rdma_cqset_drain(ep->send_set);
-	if (!conn->greeting)
+	if (!conn->rtr_pending)
 		return;
 	datp_lock(&ep->base.lock);
 	if (conn->nudges < NUDGES && !ep->over && !ep->broken)

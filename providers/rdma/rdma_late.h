@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Actions by timer: late accepts, greetings and nudges, repeated requests. */
+/* Actions by timer: late accepts, RTR messages and nudges, repeated requests. */
 #ifndef RDMA_LATE_H
 #define RDMA_LATE_H
 
@@ -20,14 +20,14 @@ void rdma_late_receive_locked(struct rdma_ep *ep);
 /* Called before a request is posted: answers the peer first. EP lock. */
 void rdma_late_request_locked(struct rdma_ep *ep);
 /*
- * Called when the peer has answered the greeting: reports the connection to the program. Service
- * thread.
+ * Called when the peer has answered the RTR message: reports the connection to the program.
+ * Service thread.
  */
-void rdma_ep_greeted(struct datp_ep *ep);
+void rdma_ep_rtr_answered(struct datp_ep *ep);
 /* Have rdma_ask() repeat the active side's request after `ms`, and cancel that. */
 void rdma_ask_later(struct rdma_conn *conn, uint32_t ms);
 void rdma_ask_forget(struct rdma_conn *conn);
-/* Begins the nudges of an active side that has sent its greeting. */
+/* Begins the nudges of an active side that has sent its RTR message. */
 void rdma_nudge_begin(struct rdma_conn *conn);
 
 /*

@@ -322,13 +322,13 @@ static void drained(struct rdma_ep *ep, const struct ibv_wc *wc)
 	datp_unlock(&ep->base.lock);
 }
 
-/* The peer has answered the greeting, so it reads its socket. */
-static void greeted(struct rdma_ep *ep, const struct ibv_wc *wc)
+/* The peer has answered the RTR message, so it reads its socket. */
+static void rtr_answered(struct rdma_ep *ep, const struct ibv_wc *wc)
 {
 	datp_lock(&ep->base.lock);
 	/* no memory: the attempt ends by its timeout */
 	if (ep->qpn == wc->qp_num && wc->status == IBV_WC_SUCCESS)
-		datp_ep_call(&ep->base, rdma_ep_greeted);
+		datp_ep_call(&ep->base, rdma_ep_rtr_answered);
 	datp_unlock(&ep->base.lock);
 }
 
@@ -344,8 +344,8 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 	case RDMA_ID_DRAIN:
 		drained(about, wc);
 		return false;
-	case RDMA_ID_GREETING:
-		greeted(about, wc);
+	case RDMA_ID_RTR_MESSAGE:
+		rtr_answered(about, wc);
 		return false;
 	case RDMA_ID_OURS:
 		/* it has a completion only if it fails, and then all later requests fail, too */

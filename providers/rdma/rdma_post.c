@@ -370,11 +370,11 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
  * Posts a read of length 0: its answer shows that siw's passive side reads its socket, and makes
  * the active side read its own, see rdma_late.c. Returns false if it cannot be posted.
  */
-bool rdma_post_greeting(struct rdma_ep *ep)
+bool rdma_post_rtr_message(struct rdma_ep *ep)
 {
 	/* the device requires one segment in a read, and accesses no memory for one of length 0 */
 	struct ibv_sge nothing = { 0 };
-	struct ibv_send_wr wr = { .wr_id = (uintptr_t)ep | RDMA_ID_GREETING,
+	struct ibv_send_wr wr = { .wr_id = (uintptr_t)ep | RDMA_ID_RTR_MESSAGE,
 				  .opcode = IBV_WR_RDMA_READ,
 				  .send_flags = IBV_SEND_SIGNALED,
 				  .sg_list = &nothing,
@@ -383,7 +383,7 @@ bool rdma_post_greeting(struct rdma_ep *ep)
 	int rc = ibv_post_send(ep->qp, &wr, &bad);
 
 	if (rc)
-		datp_log(3, "%s: cannot send the greeting, the connecting side's first message: "
+		datp_log(3, "%s: cannot send the RTR message, the connecting side's first message: "
 			    "%s", ep->base.obj.ia->name, strerror(rc));
 	return rc == 0;
 }

@@ -24,7 +24,7 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled);
 /* Posts a request unchanged; a read that is too long for one request is split. EP lock. */
 enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr);
 /* Posts an RDMA Read of length 0, which the peer's device answers. EP lock. */
-bool rdma_post_greeting(struct rdma_ep *ep);
+bool rdma_post_rtr_message(struct rdma_ep *ep);
 /*
  * Converts what a post returned, if it is not 0, to an errno. Returns 0 if the device has accepted
  * the request all the same.
@@ -71,7 +71,7 @@ enum {
 	RDMA_ID_SRQ = 2,
 	RDMA_ID_OURS = 3, /* a request of the provider itself, which nothing waits for */
 	RDMA_ID_FOREIGN = 4,
-	RDMA_ID_GREETING = 5,
+	RDMA_ID_RTR_MESSAGE = 5,
 	RDMA_ID_MASK = 7
 };
 

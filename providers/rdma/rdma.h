@@ -28,7 +28,7 @@
 /* the RDMA Reads of a connection in each direction, if no side can know the other's limit: the default of libdatp */
 #define RDMA_READS_USUAL  16
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
-#define RDMA_TAKERS	  4096 /* buckets of endpoints with an SRQ */
+#define RDMA_QPN_BUCKETS  4096 /* buckets of endpoints with an SRQ */
 #define RDMA_MR_BUCKETS	  65536
 #define RDMA_REJECT_BYTES 4
 #define RDMA_TRAILER	  4 /* the bytes that end padded private data */
@@ -106,7 +106,7 @@ struct rdma_cqset {
 	bool queued;
 	uint32_t drains;	/* endpoints that wait for their last request (poll lock) */
 	/* endpoints with an SRQ that receive here, by queue pair number; NULL: none so far (poll lock) */
-	struct rdma_ep **takers;
+	struct rdma_ep **qpn_table;
 };
 
 struct rdma_evd {
@@ -303,7 +303,7 @@ struct rdma_ep {
 	/* 0: none. Completions with other numbers belong to earlier queue pairs (EP lock) */
 	uint32_t qpn;
 	struct rdma_ep *next, **prev; /* in the IA's list (its qp_lock) */
-	struct rdma_ep *next_taker;   /* in its bucket of recv_set->takers (that one's poll lock) */
+	struct rdma_ep *next_qpn;     /* in its bucket of recv_set->qpn_table (that one's poll lock) */
 	struct rdma_cq *send_cq, *recv_cq;
 	struct rdma_cqset *send_set, *recv_set;
 	uint32_t send_need, recv_need; /* the entries of those CQs that the queue pair may use */

@@ -493,7 +493,7 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 {
 	struct rdma_cq cq[RDMA_CQ_MAX];
 	struct datp_watch *watch;
-	struct rdma_ep **takers;
+	struct rdma_ep **table;
 	struct datp_fork_own own;
 
 	if (!set->channel)
@@ -514,10 +514,10 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 	memset(set->cq, 0, sizeof(set->cq));
 	memset(set->home, 0, sizeof(set->home));
 	count_locked(set);
-	takers = set->takers;
-	set->takers = NULL;
+	table = set->qpn_table;
+	set->qpn_table = NULL;
 	datp_unlock(set->poll_lock);
-	free(takers);
+	free(table);
 	pthread_mutex_lock(&set->ia->cq_lock);
 	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
 		if (cq[i].cq)

@@ -351,7 +351,7 @@ static bool complete(struct rdma_cqset *set, const struct ibv_wc *wc, struct dat
 		/* it has a completion only if it fails, and then all later requests fail, too */
 		return false;
 	case RDMA_ID_SRQ:
-		ep = rdma_taker_find_locked(set, wc->qp_num);
+		ep = rdma_qpn_find_locked(set, wc->qp_num);
 		taken = true;
 		break;
 	default:

@@ -37,13 +37,13 @@ static void qp_list(struct rdma_ia *ia, struct rdma_ep *ep)
 	ia->eps = ep;
 	datp_unlock(&ia->qp_lock);
 	if (ep->base.srq)
-		rdma_taker_add(ep);
+		rdma_qpn_add(ep);
 }
 
 static void qp_unlist(struct rdma_ia *ia, struct rdma_ep *ep)
 {
 	if (ep->base.srq)
-		rdma_taker_remove(ep);
+		rdma_qpn_remove(ep);
 	datp_lock(&ia->qp_lock);
 	*ep->prev = ep->next;
 	if (ep->next)

@@ -33,56 +33,56 @@ static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
  * of the EVD, whose poll lock is held: so no other lock is needed, and the endpoint stays while it
  * is used.
  */
-static struct rdma_ep **takers_bucket_locked(const struct rdma_cqset *set, uint32_t qpn)
+static struct rdma_ep **qpn_bucket_locked(const struct rdma_cqset *set, uint32_t qpn)
 {
-	return &set->takers[qpn % RDMA_TAKERS];
+	return &set->qpn_table[qpn % RDMA_QPN_BUCKETS];
 }
 
-static bool takers_make(struct rdma_cqset *set)
+static bool qpn_table_make(struct rdma_cqset *set)
 {
-	struct rdma_ep **takers = calloc(RDMA_TAKERS, sizeof(*takers)), **spare = takers;
+	struct rdma_ep **table = calloc(RDMA_QPN_BUCKETS, sizeof(*table)), **spare = table;
 	bool made;
 
 	datp_lock(set->poll_lock);
-	if (!set->takers) {
-		set->takers = takers;
+	if (!set->qpn_table) {
+		set->qpn_table = table;
 		spare = NULL;
 	}
-	made = set->takers != NULL;
+	made = set->qpn_table != NULL;
 	datp_unlock(set->poll_lock);
 	free(spare);
 	return made;
 }
 
-void rdma_taker_add(struct rdma_ep *ep)
+void rdma_qpn_add(struct rdma_ep *ep)
 {
 	struct rdma_ep **bucket;
 
 	datp_lock(ep->recv_set->poll_lock);
-	bucket = takers_bucket_locked(ep->recv_set, ep->qpn);
-	ep->next_taker = *bucket;
+	bucket = qpn_bucket_locked(ep->recv_set, ep->qpn);
+	ep->next_qpn = *bucket;
 	*bucket = ep;
 	datp_unlock(ep->recv_set->poll_lock);
 }
 
-void rdma_taker_remove(struct rdma_ep *ep)
+void rdma_qpn_remove(struct rdma_ep *ep)
 {
 	struct rdma_ep **at;
 
 	datp_lock(ep->recv_set->poll_lock);
-	at = takers_bucket_locked(ep->recv_set, ep->qpn);
+	at = qpn_bucket_locked(ep->recv_set, ep->qpn);
 	while (*at != ep)
-		at = &(*at)->next_taker;
-	*at = ep->next_taker;
+		at = &(*at)->next_qpn;
+	*at = ep->next_qpn;
 	datp_unlock(ep->recv_set->poll_lock);
 }
 
-struct rdma_ep *rdma_taker_find_locked(const struct rdma_cqset *set, uint32_t qpn)
+struct rdma_ep *rdma_qpn_find_locked(const struct rdma_cqset *set, uint32_t qpn)
 {
-	struct rdma_ep *ep = set->takers ? *takers_bucket_locked(set, qpn) : NULL;
+	struct rdma_ep *ep = set->qpn_table ? *qpn_bucket_locked(set, qpn) : NULL;
 
 	while (ep && ep->qpn != qpn)
-		ep = ep->next_taker;
+		ep = ep->next_qpn;
 	return ep;
 }
 
@@ -111,7 +111,7 @@ static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set, ui
 	struct rdma_share *share;
 	enum datp_err err;
 
-	if (!takers_make(set))
+	if (!qpn_table_make(set))
 		return DATP_ERR_MEMORY;
 	share = calloc(1, sizeof(*share));
 	if (!share)

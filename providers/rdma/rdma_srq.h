@@ -16,9 +16,9 @@ enum datp_err rdma_srq_reserve(struct datp_srq *srq, struct rdma_cqset *set, uin
 			       struct rdma_cq **cq);
 void rdma_srq_release(struct datp_srq *srq, struct rdma_cqset *set);
 /* Called when an endpoint with an SRQ has got a queue pair, or loses it; between reserve and release. No lock held. */
-void rdma_taker_add(struct rdma_ep *ep);
-void rdma_taker_remove(struct rdma_ep *ep);
+void rdma_qpn_add(struct rdma_ep *ep);
+void rdma_qpn_remove(struct rdma_ep *ep);
 /* Returns the endpoint that receives on this set by this queue pair, or NULL. Poll lock. */
-struct rdma_ep *rdma_taker_find_locked(const struct rdma_cqset *set, uint32_t qpn);
+struct rdma_ep *rdma_qpn_find_locked(const struct rdma_cqset *set, uint32_t qpn);
 
 #endif

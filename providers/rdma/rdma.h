@@ -276,7 +276,7 @@ struct rdma_kept {
  * The LMR of the last segment of a kind, and a segment in it for the device. The PZ, rights and range of the LMR that
  * were found are valid as long as its `life` has not changed, which takes one load to check.
  */
-struct rdma_window {
+struct rdma_lmr_cache {
 	const struct rdma_lmr *lmr; /* never NULL */
 	uint64_t life;
 	/* not negative, so the beginning of a valid segment is not negative either, and sums do not wrap around */
@@ -338,12 +338,12 @@ struct rdma_ep {
 	/*
 	 * For rdma_fast.h, all under the EP lock. Prepared work requests of one segment, by enum datp_op, of which a
 	 * post writes only the fields that differ; `long_wr` is for data that are not inline. The segments are in the
-	 * windows.
+	 * caches.
 	 */
 	struct ibv_send_wr wr[DATP_BIND], long_wr, *bad;
 	struct ibv_recv_wr recv_wr, *bad_recv;
 	/* the LMR of the last segment that a request reads, and of the last that one writes */
-	struct rdma_window source, sink;
+	struct rdma_lmr_cache source, sink;
 	struct rdma_run requests, receives;
 	/*
 	 * By enum datp_op: the longest segment of a plain operation, which the attributes and the length of

@@ -101,15 +101,15 @@ rdma_plain_segment(const DAT_LMR_TRIPLET *iov)
  * `context` is the caller's. EP lock.
  */
 static inline __attribute__((always_inline)) bool
-rdma_plain_segment_locked(const struct rdma_window *window, const struct datp_sge *seg,
+rdma_plain_segment_locked(const struct rdma_lmr_cache *cache, const struct datp_sge *seg,
 			  const DAT_LMR_CONTEXT *context)
 {
 	/* relaxed: nothing of the LMR is read */
-	uint64_t life = atomic_load_explicit(&window->lmr->life, memory_order_relaxed);
+	uint64_t life = atomic_load_explicit(&cache->lmr->life, memory_order_relaxed);
 
-	return __builtin_expect(life == window->life && *context == (uint32_t)life &&
-					(int64_t)seg->addr >= window->begin &&
-					seg->addr + seg->len <= window->end,
+	return __builtin_expect(life == cache->life && *context == (uint32_t)life &&
+					(int64_t)seg->addr >= cache->begin &&
+					seg->addr + seg->len <= cache->end,
 				1);
 }
 
@@ -183,15 +183,15 @@ rdma_plain_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const stru
 			  const struct datp_sge *seg, const struct datp_rge *remote, uint64_t len,
 			  enum datp_op op)
 {
-	struct rdma_window *window = op == DATP_RDMA_READ ? &ep->sink : &ep->source;
+	struct rdma_lmr_cache *cache = op == DATP_RDMA_READ ? &ep->sink : &ep->source;
 
 	wr->wr_id = (uintptr_t)wqe;
 	if (op != DATP_SEND) {
 		wr->wr.rdma.remote_addr = remote->addr;
 		wr->wr.rdma.rkey = remote->rmr_context;
 	}
-	window->sge.addr = seg->addr;
-	window->sge.length = (uint32_t)len;
+	cache->sge.addr = seg->addr;
+	cache->sge.length = (uint32_t)len;
 	return ep->post_send(ep->qp, wr, &ep->bad);
 }
 

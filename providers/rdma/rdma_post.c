@@ -106,24 +106,24 @@ static inline const struct rdma_lmr *lmr_of(struct rdma_ia *ia, uint32_t context
 }
 
 /* The next segment is likely to be of the same LMR, unless `begin` cannot hold its address. */
-static inline void window_set(struct rdma_window *window, const struct rdma_lmr *lmr, uint64_t life)
+static inline void lmr_cache_set(struct rdma_lmr_cache *cache, const struct rdma_lmr *lmr, uint64_t life)
 {
 	if (lmr->base.addr > INT64_MAX)
 		return;
-	window->lmr = lmr;
-	window->life = life;
-	window->begin = (int64_t)lmr->base.addr;
-	window->end = lmr->base.addr + lmr->base.len;
-	window->sge.lkey = (uint32_t)life;
+	cache->lmr = lmr;
+	cache->life = life;
+	cache->begin = (int64_t)lmr->base.addr;
+	cache->end = lmr->base.addr + lmr->base.len;
+	cache->sge.lkey = (uint32_t)life;
 }
 
 /*
  * Converts libdatp's segments to the device's, and checks them. Empty ones are left out, because
- * some devices treat a length of 0 as 2 GiB. `window` is where the last segment was, or NULL.
+ * some devices treat a length of 0 as 2 GiB. `cache` has the LMR of the last segment; it may be NULL.
  */
 static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz,
 				    const struct datp_sge *iov, int n, bool sink,
-				    struct ibv_sge *sge, int *used, struct rdma_window *window)
+				    struct ibv_sge *sge, int *used, struct rdma_lmr_cache *cache)
 {
 	*used = 0;
 	for (int i = 0; i < n; i++) {
@@ -137,8 +137,8 @@ static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz
 		err = datp_lmr_check(lmr ? &lmr->base : NULL, pz, &iov[i], sink);
 		if (__builtin_expect(err, 0))
 			return err;
-		if (window)
-			window_set(window, lmr, life);
+		if (cache)
+			lmr_cache_set(cache, lmr, life);
 		sge[(*used)++] = (struct ibv_sge){
 			.addr = iov[i].addr,
 			/*

@@ -286,10 +286,10 @@ struct rdma_lmr_cache {
 };
 
 /*
- * A run: consecutive free slots, which the next posts take. All posts take their slots from it until it is used up,
+ * A span: consecutive free slots, which the next posts take. All posts take their slots from it until it is used up,
  * when `next` equals `stop`.
  */
-struct rdma_run {
+struct rdma_span {
 	struct datp_wqe *next, *stop;
 };
 
@@ -344,7 +344,7 @@ struct rdma_ep {
 	struct ibv_recv_wr recv_wr, *bad_recv;
 	/* the LMR of the last segment that a request reads, and of the last that one writes */
 	struct rdma_lmr_cache source, sink;
-	struct rdma_run requests, receives;
+	struct rdma_span requests, receives;
 	/*
 	 * By enum datp_op: the longest segment of a plain operation, which the attributes and the length of
 	 * a segment limit; and the longest that can be posted by wr[]. 0 while the operation must not go

@@ -123,7 +123,7 @@ rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
 		       const DAT_LMR_CONTEXT *context, const struct datp_rge *remote,
 		       enum datp_op op, uint64_t most)
 {
-	const struct rdma_run *run = op == DATP_RECV ? &ep->receives : &ep->requests;
+	const struct rdma_span *span = op == DATP_RECV ? &ep->receives : &ep->requests;
 	bool sink = op == DATP_RECV || op == DATP_RDMA_READ;
 
 	if (seg->len - 1 >= most)
@@ -135,7 +135,7 @@ rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
 	if (op == DATP_RECV && atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 				       DAT_EP_STATE_DISCONNECTED)
 		return false;
-	if (run->next == run->stop)
+	if (span->next == span->stop)
 		return false;
 	if (op == DATP_RDMA_WRITE && (!remote || seg->len > remote->len))
 		return false;
@@ -157,23 +157,23 @@ _Static_assert(offsetof(struct datp_wqe, op) == offsetof(struct datp_wqe, seq) +
 	       "the head of a slot is as struct rdma_slot_head");
 
 /*
- * Returns the next slot of the run, which has at least one left; the slot's `ep` is set already. EP
+ * Returns the next slot of the span, which has at least one left; the slot's `ep` is set already. EP
  * lock.
  */
 static inline __attribute__((always_inline)) struct datp_wqe *
-rdma_plain_slot_locked(struct datp_wq *wq, struct rdma_run *run, DAT_CONTEXT cookie, uint64_t len,
+rdma_plain_slot_locked(struct datp_wq *wq, struct rdma_span *span, DAT_CONTEXT cookie, uint64_t len,
 		       enum datp_op op)
 {
 	struct rdma_slot_head head = { .seq = wq->posted,
 				       .op = (uint8_t)op,
 				       .done = DATP_WQE_OPEN };
-	struct datp_wqe *wqe = run->next;
+	struct datp_wqe *wqe = span->next;
 
 	memcpy((char *)wqe + offsetof(struct datp_wqe, seq), &head, sizeof(head));
 	wqe->cookie = cookie;
 	wqe->len = len;
 	wq->posted++;
-	run->next++;
+	span->next++;
 	return wqe;
 }
 
@@ -211,9 +211,9 @@ rdma_plain_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct 
 		       DAT_CONTEXT cookie, const struct datp_rge *remote, enum datp_op op, bool biased)
 {
 	struct datp_wq *wq = op == DATP_RECV ? &ep->base.rq : &ep->base.sq;
-	struct rdma_run *run = op == DATP_RECV ? &ep->receives : &ep->requests;
+	struct rdma_span *span = op == DATP_RECV ? &ep->receives : &ep->requests;
 	uint64_t len = op == DATP_RDMA_READ ? remote->len : seg->len;
-	struct datp_wqe *wqe = rdma_plain_slot_locked(wq, run, cookie, len, op);
+	struct datp_wqe *wqe = rdma_plain_slot_locked(wq, span, cookie, len, op);
 	int rc = op == DATP_RECV ? rdma_plain_recv_locked(ep, wqe, seg)
 				 : rdma_plain_request_locked(ep, wr, wqe, seg, remote, len, op);
 
@@ -240,14 +240,14 @@ rdma_long_wr_locked(struct rdma_ep *ep, uint64_t len, enum datp_op op)
 }
 
 /*
- * Begins a new run if the old one is used up: free slots from the next one on, as far as they are
+ * Begins a new span if the old one is used up: free slots from the next one on, as far as they are
  * contiguous. EP lock.
  */
-static inline void rdma_run_begin_locked(struct rdma_run *run, struct datp_wq *wq)
+static inline void rdma_span_begin_locked(struct rdma_span *span, struct datp_wq *wq)
 {
 	uint32_t used, at, row;
 
-	if (run->next != run->stop)
+	if (span->next != span->stop)
 		return;
 	/* acquire: the threads that reap have read the contents of the slots */
 	used = wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire);
@@ -255,13 +255,13 @@ static inline void rdma_run_begin_locked(struct rdma_run *run, struct datp_wq *w
 		return;
 	at = wq->posted & wq->mask;
 	row = wq->mask + 1 - at;
-	run->next = &wq->ring[at];
-	run->stop = run->next + (row < wq->max - used ? row : wq->max - used);
+	span->next = &wq->ring[at];
+	span->stop = span->next + (row < wq->max - used ? row : wq->max - used);
 }
 
 /*
  * Returns the work request of an operation that is nearly on the fast path: it is too long to be
- * inlined, or begins a new run of slots. Returns NULL for any other. EP lock.
+ * inlined, or begins a new span of slots. Returns NULL for any other. EP lock.
  */
 static inline __attribute__((always_inline)) struct ibv_send_wr *
 rdma_nearly_plain_locked(struct rdma_ep *ep, const struct datp_sge *seg, const DAT_LMR_CONTEXT *context,
@@ -271,9 +271,9 @@ rdma_nearly_plain_locked(struct rdma_ep *ep, const struct datp_sge *seg, const D
 	uint64_t most = wr ? ep->longest[op] : ep->quick[op];
 
 	if (op == DATP_RECV)
-		rdma_run_begin_locked(&ep->receives, &ep->base.rq);
+		rdma_span_begin_locked(&ep->receives, &ep->base.rq);
 	else
-		rdma_run_begin_locked(&ep->requests, &ep->base.sq);
+		rdma_span_begin_locked(&ep->requests, &ep->base.sq);
 	if (!rdma_plain_fits_locked(ep, seg, context, remote, op, most))
 		return NULL;
 	return wr ? wr : &ep->wr[op];

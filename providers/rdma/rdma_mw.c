@@ -251,7 +251,7 @@ enum datp_err rdma_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 		info.mw_access_flags |= IBV_ACCESS_REMOTE_READ;
 	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		info.mw_access_flags |= IBV_ACCESS_REMOTE_WRITE;
-	return rdma_run_follow(&ep->requests,
+	return rdma_span_follow(&ep->requests,
 			       bind_range(ep, wqe, (struct rdma_rmr *)rmr, (struct rdma_lmr *)lmr,
 					  &info, context));
 }

@@ -80,7 +80,7 @@ DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int
 	enum datp_err err = refused_locked(rdma_ep(ep), wq, rc);
 
 	wq->posted -= err != DATP_OK;
-	rdma_run_end(wq == &ep->sq ? &rdma_ep(ep)->requests : &rdma_ep(ep)->receives);
+	rdma_span_end(wq == &ep->sq ? &rdma_ep(ep)->requests : &rdma_ep(ep)->receives);
 	datp_bias_unlock(&rdma_ep(ep)->bias, &ep->lock, biased);
 	if (!err)
 		return DAT_SUCCESS;
@@ -337,21 +337,21 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n)
 {
-	return rdma_run_follow(&rdma_ep(ep)->requests,
+	return rdma_span_follow(&rdma_ep(ep)->requests,
 			       post_request(ep, wqe, iov, n, NULL, IBV_WR_SEND));
 }
 
 enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
 				   const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
-	return rdma_run_follow(&rdma_ep(ep)->requests,
+	return rdma_span_follow(&rdma_ep(ep)->requests,
 			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_WRITE));
 }
 
 enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 				  const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
-	return rdma_run_follow(&rdma_ep(ep)->requests,
+	return rdma_span_follow(&rdma_ep(ep)->requests,
 			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_READ));
 }
 
@@ -437,7 +437,7 @@ static inline enum datp_err post_receive(struct datp_ep *base, struct datp_wqe *
 enum datp_err rdma_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n)
 {
-	return rdma_run_follow(&rdma_ep(ep)->receives, post_receive(ep, wqe, iov, n));
+	return rdma_span_follow(&rdma_ep(ep)->receives, post_receive(ep, wqe, iov, n));
 }
 
 enum datp_err rdma_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,

@@ -36,22 +36,22 @@ int rdma_post_said(const struct rdma_ia *ia, int rc);
  */
 enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err);
 
-/* Ends a run: the next plain post begins a new one. EP lock. */
-static inline void rdma_run_end(struct rdma_run *run)
+/* Ends a span: the next plain post begins a new one. EP lock. */
+static inline void rdma_span_end(struct rdma_span *span)
 {
-	run->stop = run->next;
+	span->stop = span->next;
 }
 
 /*
- * Called when libdatp has given a post a slot, which is the next one of the run if the run is not
+ * Called when libdatp has given a post a slot, which is the next one of the span if the span is not
  * used up. If the post fails, libdatp takes the slot back. EP lock.
  */
-static inline enum datp_err rdma_run_follow(struct rdma_run *run, enum datp_err err)
+static inline enum datp_err rdma_span_follow(struct rdma_span *span, enum datp_err err)
 {
 	if (err)
-		rdma_run_end(run);
-	else if (run->next != run->stop)
-		run->next++;
+		rdma_span_end(span);
+	else if (span->next != span->stop)
+		span->next++;
 	return err;
 }
 

@@ -270,7 +270,7 @@ static void fast_begin_locked(struct rdma_ep *ep)
 					.send_flags = IBV_SEND_SIGNALED };
 
 	ep->source = ep->sink = (struct rdma_lmr_cache){ .lmr = &none, .life = UINT64_MAX };
-	ep->requests = ep->receives = (struct rdma_run){ 0 };
+	ep->requests = ep->receives = (struct rdma_span){ 0 };
 	ep->long_wr = ep->wr[DATP_SEND] = ep->wr[DATP_RDMA_WRITE] = ep->wr[DATP_RDMA_READ] = wr;
 	ep->wr[DATP_SEND].opcode = IBV_WR_SEND;
 	ep->wr[DATP_RDMA_WRITE].opcode = IBV_WR_RDMA_WRITE;

@@ -346,7 +346,7 @@ struct rdma_ep {
 	struct rdma_lmr_cache source, sink;
 	struct rdma_span requests, receives;
 	/*
-	 * By enum datp_op: the longest segment of a plain operation, which the attributes and the length of
+	 * By enum datp_op: the longest segment of an operation of the fast path, which the attributes and the length of
 	 * a segment limit; and the longest that can be posted by wr[]. 0 while the operation must not go
 	 * directly to the queue pair, such as a request while the endpoint is not CONNECTED.
 	 */

@@ -123,7 +123,7 @@ static void drain(struct rdma_ep *ep)
 
 	datp_lock(&ep->base.lock);
 	/* the endpoint is not CONNECTED any more, so libdatp refuses later requests */
-	rdma_plain_requests_end_locked(ep);
+	rdma_fast_requests_end_locked(ep);
 	idle = ep->base.sq.posted == ep->base.sq.finished;
 	ep->draining = !idle;
 	if (!idle && !ep->over)

@@ -77,8 +77,8 @@ static inline __attribute__((always_inline)) bool rdma_is(DAT_HANDLE handle, enu
 
 /* The checks that need no lock. */
 static inline __attribute__((always_inline)) bool
-rdma_plain_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-		     DAT_COMPLETION_FLAGS flags)
+rdma_fast_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+		    DAT_COMPLETION_FLAGS flags)
 {
 	/* one segment and no flags: both terms are 0 */
 	return __builtin_expect(!(((unsigned int)n - 1) | (unsigned int)flags) && iov &&
@@ -91,7 +91,7 @@ rdma_plain_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
  * context is used only once, so it is not copied.
  */
 static inline __attribute__((always_inline)) struct datp_sge
-rdma_plain_segment(const DAT_LMR_TRIPLET *iov)
+rdma_fast_segment(const DAT_LMR_TRIPLET *iov)
 {
 	return (struct datp_sge){ .addr = iov->virtual_address, .len = iov->segment_length };
 }
@@ -101,8 +101,8 @@ rdma_plain_segment(const DAT_LMR_TRIPLET *iov)
  * `context` is the caller's. EP lock.
  */
 static inline __attribute__((always_inline)) bool
-rdma_plain_segment_locked(const struct rdma_lmr_cache *cache, const struct datp_sge *seg,
-			  const DAT_LMR_CONTEXT *context)
+rdma_fast_segment_locked(const struct rdma_lmr_cache *cache, const struct datp_sge *seg,
+			 const DAT_LMR_CONTEXT *context)
 {
 	/* relaxed: nothing of the LMR is read */
 	uint64_t life = atomic_load_explicit(&cache->lmr->life, memory_order_relaxed);
@@ -119,9 +119,9 @@ rdma_plain_segment_locked(const struct rdma_lmr_cache *cache, const struct datp_
  * `op` is a constant. EP lock.
  */
 static inline __attribute__((always_inline)) bool
-rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
-		       const DAT_LMR_CONTEXT *context, const struct datp_rge *remote,
-		       enum datp_op op, uint64_t most)
+rdma_fast_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
+		      const DAT_LMR_CONTEXT *context, const struct datp_rge *remote,
+		      enum datp_op op, uint64_t most)
 {
 	const struct rdma_span *span = op == DATP_RECV ? &ep->receives : &ep->requests;
 	bool sink = op == DATP_RECV || op == DATP_RDMA_READ;
@@ -141,7 +141,7 @@ rdma_plain_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
 		return false;
 	if (op == DATP_RDMA_READ && (!remote || remote->len - 1 >= seg->len))
 		return false;
-	return rdma_plain_segment_locked(sink ? &ep->sink : &ep->source, seg, context);
+	return rdma_fast_segment_locked(sink ? &ep->sink : &ep->source, seg, context);
 }
 
 /* The fields of struct datp_wqe, from `seq` on, that are written with one store. */
@@ -161,8 +161,8 @@ _Static_assert(offsetof(struct datp_wqe, op) == offsetof(struct datp_wqe, seq) +
  * lock.
  */
 static inline __attribute__((always_inline)) struct datp_wqe *
-rdma_plain_slot_locked(struct datp_wq *wq, struct rdma_span *span, DAT_CONTEXT cookie, uint64_t len,
-		       enum datp_op op)
+rdma_fast_slot_locked(struct datp_wq *wq, struct rdma_span *span, DAT_CONTEXT cookie, uint64_t len,
+		      enum datp_op op)
 {
 	struct rdma_slot_head head = { .seq = wq->posted,
 				       .op = (uint8_t)op,
@@ -179,9 +179,9 @@ rdma_plain_slot_locked(struct datp_wq *wq, struct rdma_span *span, DAT_CONTEXT c
 
 /* Returns an errno, or 0. EP lock. */
 static inline __attribute__((always_inline)) int
-rdma_plain_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_wqe *wqe,
-			  const struct datp_sge *seg, const struct datp_rge *remote, uint64_t len,
-			  enum datp_op op)
+rdma_fast_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_wqe *wqe,
+			 const struct datp_sge *seg, const struct datp_rge *remote, uint64_t len,
+			 enum datp_op op)
 {
 	struct rdma_lmr_cache *cache = op == DATP_RDMA_READ ? &ep->sink : &ep->source;
 
@@ -197,7 +197,7 @@ rdma_plain_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const stru
 
 /* Returns an errno, or 0. EP lock. */
 static inline __attribute__((always_inline)) int
-rdma_plain_recv_locked(struct rdma_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *seg)
+rdma_fast_recv_locked(struct rdma_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *seg)
 {
 	ep->recv_wr.wr_id = (uintptr_t)wqe;
 	ep->sink.sge.addr = seg->addr;
@@ -207,18 +207,18 @@ rdma_plain_recv_locked(struct rdma_ep *ep, const struct datp_wqe *wqe, const str
 
 /* Posts an operation for which the checks have succeeded. EP lock, which this releases. */
 static inline __attribute__((always_inline)) DAT_RETURN
-rdma_plain_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_sge *seg,
-		       DAT_CONTEXT cookie, const struct datp_rge *remote, enum datp_op op, bool biased)
+rdma_fast_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_sge *seg,
+		      DAT_CONTEXT cookie, const struct datp_rge *remote, enum datp_op op, bool biased)
 {
 	struct datp_wq *wq = op == DATP_RECV ? &ep->base.rq : &ep->base.sq;
 	struct rdma_span *span = op == DATP_RECV ? &ep->receives : &ep->requests;
 	uint64_t len = op == DATP_RDMA_READ ? remote->len : seg->len;
-	struct datp_wqe *wqe = rdma_plain_slot_locked(wq, span, cookie, len, op);
-	int rc = op == DATP_RECV ? rdma_plain_recv_locked(ep, wqe, seg)
-				 : rdma_plain_request_locked(ep, wr, wqe, seg, remote, len, op);
+	struct datp_wqe *wqe = rdma_fast_slot_locked(wq, span, cookie, len, op);
+	int rc = op == DATP_RECV ? rdma_fast_recv_locked(ep, wqe, seg)
+				 : rdma_fast_request_locked(ep, wr, wqe, seg, remote, len, op);
 
 	if (__builtin_expect(rc, 0))
-		return rdma_plain_refused_locked(&ep->base, wq, rc, biased);
+		return rdma_fast_refused_locked(&ep->base, wq, rc, biased);
 	if (!biased)
 		rdma_post_unlock(ep, op, false);
 	else if (!datp_bias_leave(&ep->bias))
@@ -264,8 +264,8 @@ static inline void rdma_span_begin_locked(struct rdma_span *span, struct datp_wq
  * inlined, or begins a new span of slots. Returns NULL for any other. EP lock.
  */
 static inline __attribute__((always_inline)) struct ibv_send_wr *
-rdma_nearly_plain_locked(struct rdma_ep *ep, const struct datp_sge *seg, const DAT_LMR_CONTEXT *context,
-			 const struct datp_rge *remote, enum datp_op op)
+rdma_nearly_fast_locked(struct rdma_ep *ep, const struct datp_sge *seg, const DAT_LMR_CONTEXT *context,
+			const struct datp_rge *remote, enum datp_op op)
 {
 	struct ibv_send_wr *wr = rdma_long_wr_locked(ep, seg->len, op);
 	uint64_t most = wr ? ep->longest[op] : ep->quick[op];
@@ -274,7 +274,7 @@ rdma_nearly_plain_locked(struct rdma_ep *ep, const struct datp_sge *seg, const D
 		rdma_span_begin_locked(&ep->receives, &ep->base.rq);
 	else
 		rdma_span_begin_locked(&ep->requests, &ep->base.sq);
-	if (!rdma_plain_fits_locked(ep, seg, context, remote, op, most))
+	if (!rdma_fast_fits_locked(ep, seg, context, remote, op, most))
 		return NULL;
 	return wr ? wr : &ep->wr[op];
 }
@@ -294,19 +294,19 @@ static inline __attribute__((always_inline)) uint32_t rdma_slot_word(const void 
  * Returns true if a slot holds an open operation that needs nothing but its event: it is not a
  * bind, and not suppressed, which a receive cannot be. EP lock.
  */
-static inline __attribute__((always_inline)) bool rdma_plain_open_locked(const struct datp_wqe *wqe)
+static inline __attribute__((always_inline)) bool rdma_fast_open_locked(const struct datp_wqe *wqe)
 {
-	static const uint8_t not_plain[4] = { DATP_BIND, DAT_COMPLETION_SUPPRESS_FLAG, 0, 0xff };
+	static const uint8_t not_fast[4] = { DATP_BIND, DAT_COMPLETION_SUPPRESS_FLAG, 0, 0xff };
 
 	_Static_assert(DATP_BIND == 4 && DATP_RDMA_READ < 4 && DATP_WQE_OPEN == 0, "bits that tell");
 	return !(rdma_slot_word((const char *)wqe + offsetof(struct datp_wqe, op)) &
-		 rdma_slot_word(not_plain));
+		 rdma_slot_word(not_fast));
 }
 
 /* The same as datp_wqe_finish(), datp_wqe_event() and datp_wqe_reap(). Poll lock and EP lock. */
 static inline __attribute__((always_inline)) void
-rdma_plain_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq *wq, uint64_t len,
-			struct datp_evd *evd, DAT_EVENT *event)
+rdma_fast_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq *wq, uint64_t len,
+		       struct datp_evd *evd, DAT_EVENT *event)
 {
 	uint32_t next = wqe->seq + 1;
 
@@ -334,19 +334,19 @@ rdma_plain_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq
  * lock and EP lock.
  */
 static inline __attribute__((always_inline)) bool
-rdma_plain_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct ibv_wc *wc,
-			 struct datp_evd *evd, DAT_EVENT *event)
+rdma_fast_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct ibv_wc *wc,
+			struct datp_evd *evd, DAT_EVENT *event)
 {
-	if (__builtin_expect(ep->qpn != wc->qp_num || !rdma_plain_open_locked(wqe), 0))
+	if (__builtin_expect(ep->qpn != wc->qp_num || !rdma_fast_open_locked(wqe), 0))
 		return false;
 	if (wqe->op == DATP_RECV) {
 		if (!ep->heard)
 			return false;
-		rdma_plain_event_locked(ep, wqe, &ep->base.rq, wc->byte_len, evd, event);
+		rdma_fast_event_locked(ep, wqe, &ep->base.rq, wc->byte_len, evd, event);
 	} else {
 		if (__builtin_expect(wqe->seq != ep->base.sq.finished || ep->overtaking, 0))
 			return false;
-		rdma_plain_event_locked(ep, wqe, &ep->base.sq, wqe->len, evd, event);
+		rdma_fast_event_locked(ep, wqe, &ep->base.sq, wqe->len, evd, event);
 	}
 	return true;
 }
@@ -409,13 +409,13 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd 
 {
 	struct datp_wqe *wqe = rdma_wqe_of(&wc);
 	struct rdma_ep *ep = rdma_ep(wqe->ep);
-	bool plain;
+	bool done;
 
 	if (!datp_trylock(&ep->base.lock))
 		return rdma_dequeue_on(evd, event, wc, rest, biased);
-	plain = rdma_plain_finish_locked(ep, wqe, &wc, &evd->base, event);
+	done = rdma_fast_finish_locked(ep, wqe, &wc, &evd->base, event);
 	rdma_ep_unlock(ep, false);
-	if (!plain)
+	if (!done)
 		return rdma_dequeue_on(evd, event, wc, rest, biased);
 	rdma_poll_unlock(evd, biased);
 	return DAT_SUCCESS;
@@ -464,7 +464,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *
 
 /* Poll lock, which this releases. */
 static inline __attribute__((always_inline)) DAT_RETURN
-rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+rdma_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest, bool biased)
 {
 	struct rdma_ep *ep;
 	struct ibv_wc wc;
@@ -480,7 +480,7 @@ rdma_plain_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEU
 	if (!datp_bias_is(&ep->bias, self))
 		return rdma_dequeue_shared(evd, event, wc, rest, biased);
 	if (!datp_bias_enter(&ep->bias, self) ||
-	    __builtin_expect(!rdma_plain_finish_locked(ep, rdma_wqe_of(&wc), &wc, &evd->base, event), 0))
+	    __builtin_expect(!rdma_fast_finish_locked(ep, rdma_wqe_of(&wc), &wc, &evd->base, event), 0))
 		return rdma_dequeue_back(evd, event, wc, rest, biased);
 	if (!datp_bias_leave(&ep->bias))
 		rdma_ep_left(ep);
@@ -499,7 +499,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd 
 	if (atomic_load_explicit(&evd->base.waiter, memory_order_relaxed) || !evd->base.has_cq ||
 	    !datp_trylock(&evd->base.poll_lock))
 		return rest(evd, event);
-	return rdma_plain_dequeue_locked(evd, event, rest, false);
+	return rdma_dequeue_locked(evd, event, rest, false);
 }
 
 /* For a queue whose poll lock was biased to the calling thread, until another thread has revoked that. */
@@ -512,7 +512,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *e
 
 /* The same as datp_dequeue(); `rest` handles everything but the device's completions. */
 static inline __attribute__((always_inline)) DAT_RETURN
-rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
+rdma_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {
 	struct rdma_evd *evd = handle;
 	uintptr_t self;
@@ -525,7 +525,7 @@ rdma_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 		return rdma_shared_dequeue(evd, event, rest);
 	if (!datp_bias_enter(&evd->bias, self))
 		return rdma_back_dequeue(evd, event, rest);
-	return rdma_plain_dequeue_locked(evd, event, rest, true);
+	return rdma_dequeue_locked(evd, event, rest, true);
 }
 
 /* ------------------------------------------------------------------ the plugin */
@@ -554,15 +554,15 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 	static __attribute__((noinline)) DAT_RETURN rdma_other_##what other_params                 \
 	{                                                                                          \
 		bool biased = hold == HOLD_BIASED;                                                 \
-		struct datp_sge seg = rdma_plain_segment(iov);                                     \
+		struct datp_sge seg = rdma_fast_segment(iov);                                      \
 		struct rdma_ep *own = ep;                                                          \
 		struct ibv_send_wr *wr;                                                            \
                                                                                                    \
 		if (!rdma_post_lock(own, hold))                                                    \
 			return datp_fast_##what args(1, DAT_COMPLETION_DEFAULT_FLAG);              \
-		wr = rdma_nearly_plain_locked(own, &seg, &iov->lmr_context, remote, op);           \
+		wr = rdma_nearly_fast_locked(own, &seg, &iov->lmr_context, remote, op);            \
 		if (wr)                                                                            \
-			return rdma_plain_post_locked(own, wr, &seg, cookie, remote, op, biased);  \
+			return rdma_fast_post_locked(own, wr, &seg, cookie, remote, op, biased);   \
 		rdma_post_unlock(own, op, biased);                                                 \
 		return datp_fast_##what args(1, DAT_COMPLETION_DEFAULT_FLAG);                      \
 	}                                                                                          \
@@ -572,18 +572,18 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 		struct datp_sge seg;                                                               \
 		uintptr_t self;                                                                    \
                                                                                                    \
-		if (!rdma_plain_arguments(ep, n, iov, flags))                                      \
+		if (!rdma_fast_arguments(ep, n, iov, flags))                                       \
 			return datp_fast_##what args(n, flags);                                    \
 		self = datp_thread_again();                                                        \
 		if (!datp_bias_is(&own->bias, self))                                               \
 			return rdma_other_##what other_args(HOLD_NOT);                             \
 		if (!datp_bias_enter(&own->bias, self))                                            \
 			return rdma_other_##what other_args(HOLD_NO_MORE);                         \
-		seg = rdma_plain_segment(iov);                                                     \
-		if (!rdma_plain_fits_locked(own, &seg, &iov->lmr_context, remote, op,              \
-					    own->quick[op]))                                       \
+		seg = rdma_fast_segment(iov);                                                      \
+		if (!rdma_fast_fits_locked(own, &seg, &iov->lmr_context, remote, op,               \
+					   own->quick[op]))                                        \
 			return rdma_other_##what other_args(HOLD_BIASED);                          \
-		return rdma_plain_post_locked(own, &own->wr[op], &seg, cookie, remote, op, true);  \
+		return rdma_fast_post_locked(own, &own->wr[op], &seg, cookie, remote, op, true);   \
 	}
 
 #define RDMA_MESSAGE_ARGS(n, flags)   (ep, n, iov, cookie, flags)
@@ -618,7 +618,7 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 	RDMA_FAST_TRANSFER(write, DATP_RDMA_WRITE)                                                 \
 	static DAT_RETURN rdma_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)                  \
 	{                                                                                          \
-		return rdma_plain_dequeue(evd, event, datp_fast_dequeue);                          \
+		return rdma_dequeue(evd, event, datp_fast_dequeue);                                \
 	}                                                                                          \
 	DATP_PROVIDER_FAST(plugin_name, plugin_ops, rdma_fast_send, rdma_fast_recv,                \
 			   rdma_fast_read, rdma_fast_write, rdma_fast_dequeue)

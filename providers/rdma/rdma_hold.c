@@ -57,7 +57,7 @@ static void fence_begin_locked(struct rdma_ep *ep)
 {
 	ep->late = LATE_FENCED;
 	/* posts and completions take the slow path, which keeps requests and lets them go */
-	rdma_plain_requests_end_locked(ep);
+	rdma_fast_requests_end_locked(ep);
 	ep->overtaking++;
 }
 
@@ -110,7 +110,7 @@ static void release_locked(struct rdma_ep *ep)
 	}
 	rdma_hold_forget_locked(ep);
 	if (!err) {
-		rdma_plain_begin_locked(ep);
+		rdma_fast_begin_locked(ep);
 		return;
 	}
 	/* the program's post has succeeded, so the request is flushed, with those after it */

@@ -99,7 +99,7 @@ static void early_show(struct rdma_ep *ep)
 	if (node)
 		rdma_hold_end_locked(ep);
 	ep->heard = ep->up && ep->late != LATE_HOLDS;
-	rdma_plain_begin_locked(ep);
+	rdma_fast_begin_locked(ep);
 	while (node) {
 		struct datp_wqe *wqe = (struct datp_wqe *)node;
 

@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) enum datp_err result(struct rdma_ep
 	return refused_locked(ep, wq, rc);
 }
 
-DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased)
+DAT_RETURN rdma_fast_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased)
 {
 	enum datp_err err = refused_locked(rdma_ep(ep), wq, rc);
 

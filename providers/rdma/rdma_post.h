@@ -36,7 +36,7 @@ int rdma_post_said(const struct rdma_ia *ia, int rc);
  */
 enum datp_err rdma_post_error_locked(struct rdma_ep *ep, const struct datp_wq *wq, int err);
 
-/* Ends a span: the next plain post begins a new one. EP lock. */
+/* Ends a span: the next post of the fast path begins a new one. EP lock. */
 static inline void rdma_span_end(struct rdma_span *span)
 {
 	span->stop = span->next;
@@ -56,10 +56,10 @@ static inline enum datp_err rdma_span_follow(struct rdma_span *span, enum datp_e
 }
 
 /*
- * Handles a plain post that the driver has refused: takes its slot back and returns the error, or, if the connection
- * is over, leaves it to be flushed. EP lock, which this releases.
+ * Handles a post of the fast path that the driver has refused: takes its slot back and returns the error, or, if
+ * the connection is over, leaves it to be flushed. EP lock, which this releases.
  */
-DAT_RETURN rdma_plain_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased);
+DAT_RETURN rdma_fast_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int rc, bool biased);
 
 /*
  * What the low bits of a work request's id say; the rest is an address. FOREIGN: a receive that was

@@ -262,7 +262,7 @@ static bool overtook_make(struct rdma_ep *ep)
 /* ------------------------------------------------------------------ what rdma_fast.h uses */
 
 /* Prepares work requests with all fields that are the same in each of them. EP lock. */
-static void fast_begin_locked(struct rdma_ep *ep)
+static void fast_prepare_locked(struct rdma_ep *ep)
 {
 	static const struct rdma_lmr none; /* of a generation that no cache has */
 	const struct ibv_send_wr wr = { .sg_list = &ep->source.sge,
@@ -282,7 +282,7 @@ static void fast_begin_locked(struct rdma_ep *ep)
 	}
 	ep->recv_wr = (struct ibv_recv_wr){ .sg_list = &ep->sink.sge, .num_sge = 1 };
 	ep->overtaking = 0;
-	rdma_plain_end_locked(ep);
+	rdma_fast_end_locked(ep);
 }
 
 static uint64_t longest(int32_t segments, uint64_t attr)
@@ -306,7 +306,7 @@ static void ring_prepare(struct datp_wq *wq, struct datp_ep *ep)
 			wq->ring[i].ep = ep;
 }
 
-static void plain_requests_begin_locked(struct rdma_ep *ep)
+static void fast_requests_begin_locked(struct rdma_ep *ep)
 {
 	const struct datp_ep_attr *attr = &ep->base.attr;
 
@@ -318,7 +318,7 @@ static void plain_requests_begin_locked(struct rdma_ep *ep)
 	ep->quick[DATP_RDMA_READ] = ep->longest[DATP_RDMA_READ];
 }
 
-void rdma_plain_begin_locked(struct rdma_ep *ep)
+void rdma_fast_begin_locked(struct rdma_ep *ep)
 {
 	/* relaxed: written under the EP lock */
 	int state = atomic_load_explicit(&ep->base.state, memory_order_relaxed);
@@ -330,10 +330,10 @@ void rdma_plain_begin_locked(struct rdma_ep *ep)
 		ep->quick[DATP_RECV] = ep->longest[DATP_RECV];
 	}
 	if (state == DAT_EP_STATE_CONNECTED && !rdma_keeps_locked(ep))
-		plain_requests_begin_locked(ep);
+		fast_requests_begin_locked(ep);
 }
 
-void rdma_plain_requests_end_locked(struct rdma_ep *ep)
+void rdma_fast_requests_end_locked(struct rdma_ep *ep)
 {
 	static const enum datp_op requests[] = { DATP_SEND, DATP_RDMA_WRITE, DATP_RDMA_READ };
 
@@ -341,7 +341,7 @@ void rdma_plain_requests_end_locked(struct rdma_ep *ep)
 		ep->longest[requests[i]] = ep->quick[requests[i]] = 0;
 }
 
-void rdma_plain_end_locked(struct rdma_ep *ep)
+void rdma_fast_end_locked(struct rdma_ep *ep)
 {
 	memset(ep->longest, 0, sizeof(ep->longest));
 	memset(ep->quick, 0, sizeof(ep->quick));
@@ -400,7 +400,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->owed_last = NULL;
 	ep->last_taken = false;
 	ep->unsignaled = 0;
-	fast_begin_locked(ep);
+	fast_prepare_locked(ep);
 	ep->signal_every = (uint32_t)ep->base.attr.max_request_dtos / 2 + 1;
 	datp_unlock(&ep->base.lock);
 	qp_list(ia, ep);
@@ -449,7 +449,7 @@ static void over_locked(struct rdma_ep *ep)
 	ep->over = true;
 	/* libdatp flushes later receives */
 	ep->ready = false;
-	rdma_plain_end_locked(ep);
+	rdma_fast_end_locked(ep);
 	ep->late = LATE_NOT;
 }
 
@@ -531,7 +531,7 @@ static void qp_unmake(struct rdma_ep *ep)
 	if (!ep->qp)
 		return;
 	datp_lock(&ep->base.lock);
-	rdma_plain_end_locked(ep);
+	rdma_fast_end_locked(ep);
 	draining = ep->draining;
 	ep->draining = false;
 	datp_unlock(&ep->base.lock);
@@ -659,7 +659,7 @@ static int post_staged_locked(struct rdma_ep *ep)
 		rc = ibv_post_recv(ep->qp, &wr, &bad);
 	}
 	ep->ready = true;
-	rdma_plain_begin_locked(ep);
+	rdma_fast_begin_locked(ep);
 	return rc;
 }
 

@@ -25,13 +25,13 @@ enum datp_err rdma_qp_ensure(struct rdma_ep *ep);
 int rdma_qp_begin(struct rdma_ep *ep, struct rdma_cm_id *id);
 int rdma_qp_begin_locked(struct rdma_ep *ep, struct rdma_cm_id *id);
 /*
- * Lets plain operations go directly to the queue pair: receives once it is ready for them, requests
- * while the endpoint is CONNECTED. EP lock.
+ * Lets operations of the fast path go directly to the queue pair: receives once it is ready for them,
+ * requests while the endpoint is CONNECTED. EP lock.
  */
-void rdma_plain_begin_locked(struct rdma_ep *ep);
+void rdma_fast_begin_locked(struct rdma_ep *ep);
 /* Ends that for requests, or for all operations. EP lock. */
-void rdma_plain_requests_end_locked(struct rdma_ep *ep);
-void rdma_plain_end_locked(struct rdma_ep *ep);
+void rdma_fast_requests_end_locked(struct rdma_ep *ep);
+void rdma_fast_end_locked(struct rdma_ep *ep);
 /* Moves the queue pair to RTR and RTS, with the numbers of reads in each direction. Returns 0, or an errno. */
 int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in, uint8_t reads_out);
 /*

@@ -531,14 +531,14 @@ rdma_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 /* ------------------------------------------------------------------ the plugin */
 
 /* How a thread holds the EP lock when its post leaves the fast path. */
-enum rdma_hold { HOLD_NOT, HOLD_BIASED, HOLD_NO_MORE };
+enum rdma_bias { BIAS_NONE, BIAS_HELD, BIAS_REVOKED };
 
 /* Takes the EP lock, or keeps it. Returns false if another thread holds it. */
-static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep *ep, enum rdma_hold hold)
+static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep *ep, enum rdma_bias bias)
 {
-	if (hold == HOLD_BIASED)
+	if (bias == BIAS_HELD)
 		return true;
-	if (hold == HOLD_NO_MORE)
+	if (bias == BIAS_REVOKED)
 		rdma_ep_unlock(ep, true);
 	return datp_trylock(&ep->base.lock);
 }
@@ -553,12 +553,12 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 #define RDMA_FAST_POST(what, op, params, args, other_params, other_args, remote)                   \
 	static __attribute__((noinline)) DAT_RETURN rdma_other_##what other_params                 \
 	{                                                                                          \
-		bool biased = hold == HOLD_BIASED;                                                 \
+		bool biased = bias == BIAS_HELD;                                                   \
 		struct datp_sge seg = rdma_fast_segment(iov);                                      \
 		struct rdma_ep *own = ep;                                                          \
 		struct ibv_send_wr *wr;                                                            \
                                                                                                    \
-		if (!rdma_post_lock(own, hold))                                                    \
+		if (!rdma_post_lock(own, bias))                                                    \
 			return datp_fast_##what args(1, DAT_COMPLETION_DEFAULT_FLAG);              \
 		wr = rdma_nearly_fast_locked(own, &seg, &iov->lmr_context, remote, op);            \
 		if (wr)                                                                            \
@@ -576,36 +576,36 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 			return datp_fast_##what args(n, flags);                                    \
 		self = datp_thread_again();                                                        \
 		if (!datp_bias_is(&own->bias, self))                                               \
-			return rdma_other_##what other_args(HOLD_NOT);                             \
+			return rdma_other_##what other_args(BIAS_NONE);                            \
 		if (!datp_bias_enter(&own->bias, self))                                            \
-			return rdma_other_##what other_args(HOLD_NO_MORE);                         \
+			return rdma_other_##what other_args(BIAS_REVOKED);                         \
 		seg = rdma_fast_segment(iov);                                                      \
 		if (!rdma_fast_fits_locked(own, &seg, &iov->lmr_context, remote, op,               \
 					   own->quick[op]))                                        \
-			return rdma_other_##what other_args(HOLD_BIASED);                          \
+			return rdma_other_##what other_args(BIAS_HELD);                            \
 		return rdma_fast_post_locked(own, &own->wr[op], &seg, cookie, remote, op, true);   \
 	}
 
 #define RDMA_MESSAGE_ARGS(n, flags)   (ep, n, iov, cookie, flags)
-#define RDMA_OTHER_MESSAGE_ARGS(hold) (ep, hold, iov, cookie)
+#define RDMA_OTHER_MESSAGE_ARGS(bias) (ep, bias, iov, cookie)
 #define RDMA_FAST_MESSAGE(what, op)                                                                \
 	RDMA_FAST_POST(what, op,                                                                   \
 		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
 			DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags),                        \
 		       RDMA_MESSAGE_ARGS,                                                          \
-		       (DAT_EP_HANDLE ep, enum rdma_hold hold, DAT_LMR_TRIPLET *iov,               \
+		       (DAT_EP_HANDLE ep, enum rdma_bias bias, DAT_LMR_TRIPLET *iov,               \
 			DAT_DTO_COOKIE cookie),                                                    \
 		       RDMA_OTHER_MESSAGE_ARGS, NULL)
 
 #define RDMA_TRANSFER_ARGS(n, flags)   (ep, n, iov, cookie, target, flags)
-#define RDMA_OTHER_TRANSFER_ARGS(hold) (ep, hold, iov, cookie, target)
+#define RDMA_OTHER_TRANSFER_ARGS(bias) (ep, bias, iov, cookie, target)
 #define RDMA_FAST_TRANSFER(what, op)                                                               \
 	RDMA_FAST_POST(what, op,                                                                   \
 		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
 			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target,                      \
 			DAT_COMPLETION_FLAGS flags),                                               \
 		       RDMA_TRANSFER_ARGS,                                                         \
-		       (DAT_EP_HANDLE ep, enum rdma_hold hold, DAT_LMR_TRIPLET *iov,               \
+		       (DAT_EP_HANDLE ep, enum rdma_bias bias, DAT_LMR_TRIPLET *iov,               \
 			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target),                     \
 		       RDMA_OTHER_TRANSFER_ARGS, (const struct datp_rge *)target)
 

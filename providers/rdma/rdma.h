@@ -218,7 +218,7 @@ struct rdma_conn {
 	 */
 	bool answered;
 	/*
-	 * only used by the service thread; for late accepts, and once no endpoint has the connection
+	 * only used by the service thread; for deferred accepts, and once no endpoint has the connection
 	 * any more, under the IA mutex
 	 */
 	bool established;
@@ -229,7 +229,7 @@ struct rdma_conn {
 	 */
 	bool rtr_pending;
 	/*
-	 * the time of the next nudge, of a late accept, of a repeated request, or of giving up the wait for its end;
+	 * the time of the next nudge, of a deferred accept, of a repeated request, or of giving up the wait for its end;
 	 * 0: none (IA mutex)
 	 */
 	uint64_t due_ns;
@@ -259,11 +259,11 @@ struct rdma_channel {
 };
 
 /*
- * Why requests cannot go to the device yet. WAITS, CALLED: the program has accepted, and the peer has not been answered
- * yet; see rdma_late.c. HOLDS: the peer has been answered, and requests are kept until its first message. FENCED: they
- * are kept behind an RDMA Write whose fence the device ignores. For both see rdma_hold.c.
+ * Why requests cannot go to the device yet. ACCEPT, ACCEPT_CALLED: the program has accepted, and the peer has not been
+ * answered yet; see rdma_late.c. FIRST_MESSAGE: the peer has been answered, and requests are kept until its first
+ * message. FENCED: they are kept behind an RDMA Write whose fence the device ignores. For both see rdma_hold.c.
  */
-enum rdma_late { LATE_NOT, LATE_WAITS, LATE_CALLED, LATE_HOLDS, LATE_FENCED };
+enum rdma_deferral { DEFER_NONE, DEFER_ACCEPT, DEFER_ACCEPT_CALLED, DEFER_FIRST_MESSAGE, DEFER_FENCED };
 
 /* A request that is kept until it may go to the device. */
 struct rdma_kept {
@@ -312,11 +312,11 @@ struct rdma_ep {
 	uint32_t unsignaled, signal_every; /* suppressed posts since the last signaled one, and their limit */
 	bool ready;			   /* receives go to the queue pair (EP lock) */
 	bool over; /* the connection is over: posts are accepted and ignored (EP lock) */
-	uint8_t late; /* enum rdma_late (EP lock) */
+	uint8_t deferral; /* enum rdma_deferral (EP lock) */
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
 	/* `up`, and no request waits for the first message, so a receive can take the fast path (EP lock) */
 	bool heard;
-	uint64_t hold_ns; /* until then requests are kept, while `late` is LATE_HOLDS (EP lock) */
+	uint64_t hold_ns; /* until then requests are kept, while `deferral` is DEFER_FIRST_MESSAGE (EP lock) */
 	struct rdma_kept *kept, **kept_end; /* EP lock */
 	bool broken; /* a request has failed, and the connection is about to end (EP lock) */
 	bool failed; /* a request has failed, so later ones do not succeed (EP lock) */
@@ -333,7 +333,7 @@ struct rdma_ep {
 	struct datp_node *early, **early_end;	  /* receives that have completed before `up` (EP lock) */
 	/* by place in the ring: the request is complete, but some request before it is not (EP lock) */
 	unsigned char *overtook;
-	/* their number, and one more if `failed`, stopped, or LATE_FENCED: no completion takes the fast path then (EP lock) */
+	/* their number, and one more if `failed`, stopped, or DEFER_FENCED: no completion takes the fast path then (EP lock) */
 	uint32_t overtaking;
 	/*
 	 * For rdma_fast.h, all under the EP lock. Prepared work requests of one segment, by enum datp_op, of which a
@@ -472,7 +472,7 @@ static inline struct rdma_ia *rdma_ep_ia(struct rdma_ep *ep)
 /* Returns true if requests are kept instead of being posted. EP lock. */
 static inline bool rdma_keeps_locked(const struct rdma_ep *ep)
 {
-	return ep->late >= LATE_HOLDS;
+	return ep->deferral >= DEFER_FIRST_MESSAGE;
 }
 
 static inline struct rdma_evd *rdma_evd(struct datp_evd *evd)

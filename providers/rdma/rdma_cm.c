@@ -327,7 +327,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	fill_param(ep, param);
 	fit_offer(conn->ia, offer, param);
 	learn_port(ep, conn->id);
-	if (rdma_late_begin(conn, ep))
+	if (rdma_accept_defer(conn, ep))
 		return DATP_OK;
 	datp_lock(&ep->base.lock);
 	rdma_hold_begin_locked(ep);

@@ -143,7 +143,7 @@ void rdma_ep_disconnect(struct datp_ep *base, enum datp_close how)
 	struct rdma_conn *conn;
 
 	/* answers a peer that still waits, so that it gets the connection and its end, as the consumer does */
-	rdma_late_accept(ep);
+	rdma_deferred_accept(ep);
 	if (how == DATP_CLOSE_GRACEFUL) {
 		drain(ep);
 		return;

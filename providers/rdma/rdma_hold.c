@@ -12,8 +12,9 @@
  * earlier RDMA Read is still to fill. So the Write is kept until that read has completed, and what
  * is posted after the Write is kept behind it.
  *
- * Invariant: while rdma_ep.late is LATE_HOLDS or LATE_FENCED, the kept requests are in the order of
- * their posts, and no later request is on the queue pair; with LATE_HOLDS there is none at all.
+ * Invariant: while rdma_ep.deferral is DEFER_FIRST_MESSAGE or DEFER_FENCED, the kept requests are in
+ * the order of their posts, and no later request is on the queue pair; with DEFER_FIRST_MESSAGE
+ * there is none at all.
  */
 #include "rdma_cq.h"
 #include "rdma_hold.h"
@@ -31,7 +32,7 @@ void rdma_hold_begin_locked(struct rdma_ep *ep)
 
 	if (!rdma_has(ia, RDMA_EARLY_FATAL) || !ia->opt.hold_ms)
 		return;
-	ep->late = LATE_HOLDS;
+	ep->deferral = DEFER_FIRST_MESSAGE;
 	ep->hold_ns = rdma_now_ns() + (uint64_t)ia->opt.hold_ms * MS;
 }
 
@@ -55,7 +56,7 @@ static bool overtakes_a_read_locked(struct rdma_ep *ep, const struct ibv_send_wr
 
 static void fence_begin_locked(struct rdma_ep *ep)
 {
-	ep->late = LATE_FENCED;
+	ep->deferral = DEFER_FENCED;
 	/* posts and completions take the slow path, which keeps requests and lets them go */
 	rdma_fast_requests_end_locked(ep);
 	ep->overtaking++;
@@ -63,7 +64,7 @@ static void fence_begin_locked(struct rdma_ep *ep)
 
 void rdma_hold_fence_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr)
 {
-	if (ep->late == LATE_NOT && overtakes_a_read_locked(ep, wr))
+	if (ep->deferral == DEFER_NONE && overtakes_a_read_locked(ep, wr))
 		fence_begin_locked(ep);
 }
 
@@ -122,9 +123,9 @@ static void release_locked(struct rdma_ep *ep)
 
 void rdma_hold_end_locked(struct rdma_ep *ep)
 {
-	if (ep->late != LATE_HOLDS)
+	if (ep->deferral != DEFER_FIRST_MESSAGE)
 		return;
-	ep->late = LATE_NOT;
+	ep->deferral = DEFER_NONE;
 	ep->heard = ep->up;
 	release_locked(ep);
 }
@@ -132,16 +133,16 @@ void rdma_hold_end_locked(struct rdma_ep *ep)
 void rdma_hold_unfence_locked(struct rdma_ep *ep)
 {
 	/* after a request that has failed none succeeds, and the end of the connection flushes all */
-	if (ep->late != LATE_FENCED || ep->failed || (ep->kept && overtakes_a_read_locked(ep, &ep->kept->wr)))
+	if (ep->deferral != DEFER_FENCED || ep->failed || (ep->kept && overtakes_a_read_locked(ep, &ep->kept->wr)))
 		return;
-	ep->late = LATE_NOT;
+	ep->deferral = DEFER_NONE;
 	ep->overtaking--;
 	release_locked(ep);
 }
 
 void rdma_hold_look_locked(struct rdma_ep *ep)
 {
-	if (ep->late == LATE_HOLDS && rdma_now_ns() >= ep->hold_ns)
+	if (ep->deferral == DEFER_FIRST_MESSAGE && rdma_now_ns() >= ep->hold_ns)
 		rdma_hold_end_locked(ep);
 }
 

@@ -2,11 +2,11 @@
 /*
  * Work that is done a little later, by a timer of the IA; most of it is for iWARP.
  *
- * Late accept. Where a message that finds no receive ends the connection, programs that post their
+ * Deferred accept. Where a message that finds no receive ends the connection, programs that post their
  * first receive after ESTABLISHED lose a race. So their event is queued at once, and the active
  * side, which has to send first, gets the reply when a receive or a request has been posted, or
- * after late_ms. Invariant: while rdma_ep.late is not LATE_NOT, the peer has no reply yet, receives
- * are staged, and no request is on the queue pair.
+ * after late_ms. Invariant: while rdma_ep.deferral is DEFER_ACCEPT or DEFER_ACCEPT_CALLED, the peer
+ * has no reply yet, receives are staged, and no request is on the queue pair.
  *
  * Nudges. siw's passive side sends its reply before it reads from its socket: data that arrive in
  * that instant stay in the socket until more arrive, which is impossible once the socket is full.
@@ -69,14 +69,14 @@ static int answer_locked(struct rdma_conn *conn, struct rdma_ep *ep)
 	return 0;
 }
 
-void rdma_late_accept_locked(struct rdma_ep *ep)
+void rdma_deferred_accept_locked(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 	int err = 0;
 
-	if (ep->late != LATE_WAITS && ep->late != LATE_CALLED)
+	if (ep->deferral != DEFER_ACCEPT && ep->deferral != DEFER_ACCEPT_CALLED)
 		return;
-	ep->late = LATE_NOT;
+	ep->deferral = DEFER_NONE;
 	rdma_hold_begin_locked(ep);
 	pthread_mutex_lock(&ia->lock);
 	if (ep->conn && ep->conn->id) {
@@ -94,11 +94,11 @@ void rdma_late_accept_locked(struct rdma_ep *ep)
 static void accept_now(struct datp_ep *base)
 {
 	datp_lock(&base->lock);
-	rdma_late_accept_locked(rdma_ep(base));
+	rdma_deferred_accept_locked(rdma_ep(base));
 	datp_unlock(&base->lock);
 }
 
-void rdma_late_accept(struct rdma_ep *ep)
+void rdma_deferred_accept(struct rdma_ep *ep)
 {
 	accept_now(&ep->base);
 }
@@ -107,20 +107,20 @@ void rdma_late_accept(struct rdma_ep *ep)
  * This side is about to send, so the peer has to get its reply. rdma_hold.c decides whether this
  * side may send yet.
  */
-void rdma_late_request_locked(struct rdma_ep *ep)
+void rdma_accept_before_request_locked(struct rdma_ep *ep)
 {
-	rdma_late_accept_locked(ep);
+	rdma_deferred_accept_locked(ep);
 	rdma_hold_look_locked(ep);
 }
 
-void rdma_late_receive_locked(struct rdma_ep *ep)
+void rdma_accept_after_receive_locked(struct rdma_ep *ep)
 {
-	if (ep->late != LATE_WAITS)
+	if (ep->deferral != DEFER_ACCEPT)
 		return;
 	/* on the service thread, because a program that posts one receive often posts some more */
-	ep->late = LATE_CALLED;
+	ep->deferral = DEFER_ACCEPT_CALLED;
 	if (datp_ep_call(&ep->base, accept_now))
-		rdma_late_accept_locked(ep);
+		rdma_deferred_accept_locked(ep);
 }
 
 /* ------------------------------------------------------------------ when to wait, and how long */
@@ -251,7 +251,7 @@ static void due(struct rdma_conn *conn, struct rdma_ep *ep)
 	if (conn->active)
 		nudge(conn, ep);
 	else
-		rdma_late_accept(ep);
+		rdma_deferred_accept(ep);
 	rdma_hold_timer(ep);
 }
 
@@ -303,7 +303,7 @@ static void tell_established(struct datp_ep *base)
 	rdma_established_show(rdma_ep(base), NULL, 0);
 }
 
-bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
+bool rdma_accept_defer(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = conn->ia;
 	bool waits;
@@ -317,7 +317,7 @@ bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep)
 	datp_lock(&ep->base.lock);
 	waits = !ep->staged && !datp_ep_call(&ep->base, tell_established);
 	if (waits)
-		ep->late = LATE_WAITS;
+		ep->deferral = DEFER_ACCEPT;
 	/* the numbers that the reply will have; the call that queues ESTABLISHED needs the lock, so it comes after this */
 	if (waits && rdma_has(ia, RDMA_CROSSED_READS))
 		rdma_qp_agreed_locked(ep, conn->param.responder_resources,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Actions by timer: late accepts, RTR messages and nudges, repeated requests. */
+/* Actions by timer: deferred accepts, RTR messages and nudges, repeated requests. */
 #ifndef RDMA_LATE_H
 #define RDMA_LATE_H
 
@@ -11,14 +11,14 @@ void rdma_timer_close(struct rdma_ia *ia);
  * Called for an accepted request. Returns true if the peer is to be answered later; ESTABLISHED is
  * queued then.
  */
-bool rdma_late_begin(struct rdma_conn *conn, struct rdma_ep *ep);
+bool rdma_accept_defer(struct rdma_conn *conn, struct rdma_ep *ep);
 /* Answers the peer now, if it has not been answered yet. EP lock. */
-void rdma_late_accept_locked(struct rdma_ep *ep);
-void rdma_late_accept(struct rdma_ep *ep);
+void rdma_deferred_accept_locked(struct rdma_ep *ep);
+void rdma_deferred_accept(struct rdma_ep *ep);
 /* Called after a receive has been staged: the peer is answered soon. EP lock. */
-void rdma_late_receive_locked(struct rdma_ep *ep);
+void rdma_accept_after_receive_locked(struct rdma_ep *ep);
 /* Called before a request is posted: answers the peer first. EP lock. */
-void rdma_late_request_locked(struct rdma_ep *ep);
+void rdma_accept_before_request_locked(struct rdma_ep *ep);
 /*
  * Called when the peer has answered the RTR message: reports the connection to the program.
  * Service thread.

@@ -225,7 +225,7 @@ static enum datp_err bind_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 	enum datp_err err;
 
 	*context = 0;
-	rdma_late_request_locked(ep);
+	rdma_accept_before_request_locked(ep);
 	/* accepted, and will be flushed */
 	if (ep->over || ep->broken)
 		return DATP_OK;

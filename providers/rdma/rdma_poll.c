@@ -98,7 +98,7 @@ static void early_show(struct rdma_ep *ep)
 	/* the peer has sent a message, so this side may send */
 	if (node)
 		rdma_hold_end_locked(ep);
-	ep->heard = ep->up && ep->late != LATE_HOLDS;
+	ep->heard = ep->up && ep->deferral != DEFER_FIRST_MESSAGE;
 	rdma_fast_begin_locked(ep);
 	while (node) {
 		struct datp_wqe *wqe = (struct datp_wqe *)node;
@@ -263,7 +263,7 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 		early_keep_locked(ep, wqe, len);
 		return false;
 	}
-	if (recv && status == DAT_DTO_SUCCESS && __builtin_expect(ep->late == LATE_HOLDS, 0))
+	if (recv && status == DAT_DTO_SUCCESS && __builtin_expect(ep->deferral == DEFER_FIRST_MESSAGE, 0))
 		rdma_hold_end_locked(ep);
 	if (status != DAT_DTO_SUCCESS) {
 		if (recv && !ep->base.srq && !ep->early)
@@ -306,7 +306,7 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 {
 	bool filled = end_locked(set, ep, wqe, wc, out);
 
-	if (__builtin_expect(ep->late == LATE_FENCED, 0))
+	if (__builtin_expect(ep->deferral == DEFER_FENCED, 0))
 		rdma_hold_unfence_locked(ep);
 	return filled;
 }

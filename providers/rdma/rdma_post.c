@@ -293,8 +293,8 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 	bool sink = opcode == IBV_WR_RDMA_READ;
 	enum datp_err err;
 
-	if (__builtin_expect(ep->over | ep->late, 0)) {
-		rdma_late_request_locked(ep);
+	if (__builtin_expect(ep->over | ep->deferral, 0)) {
+		rdma_accept_before_request_locked(ep);
 		if (ep->over || ep->broken)
 			return DATP_OK;
 	}
@@ -410,7 +410,7 @@ static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 		ep->staged_end = &ep->staged;
 	*ep->staged_end = staged;
 	ep->staged_end = &staged->next;
-	rdma_late_receive_locked(ep);
+	rdma_accept_after_receive_locked(ep);
 	return DATP_OK;
 }
 

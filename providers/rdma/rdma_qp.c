@@ -394,7 +394,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->post_recv = qp->context->ops.post_recv;
 	ep->qpn = qp->qp_num;
 	ep->ready = ep->over = ep->up = ep->heard = ep->broken = ep->failed = ep->draining = false;
-	ep->late = LATE_NOT;
+	ep->deferral = DEFER_NONE;
 	ep->early = NULL;
 	ep->owed = 0;
 	ep->owed_last = NULL;
@@ -450,7 +450,7 @@ static void over_locked(struct rdma_ep *ep)
 	/* libdatp flushes later receives */
 	ep->ready = false;
 	rdma_fast_end_locked(ep);
-	ep->late = LATE_NOT;
+	ep->deferral = DEFER_NONE;
 }
 
 /* An attempt that has failed leaves its queue pair in its state, with receives on it. */
@@ -843,7 +843,7 @@ void rdma_ep_free(struct datp_ep *base)
 	struct rdma_conn *conn;
 
 	datp_bias_fini(&ep->bias, &base->lock);
-	rdma_late_accept(ep);
+	rdma_deferred_accept(ep);
 	conn = rdma_conn_detach(ep);
 	if (conn) {
 		rdma_qp_stop(ep);

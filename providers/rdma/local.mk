@@ -15,7 +15,6 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_fork.h \
 	providers/rdma/rdma_hold.h \
 	providers/rdma/rdma_ia.h \
-	providers/rdma/rdma_late.h \
 	providers/rdma/rdma_mr.h \
 	providers/rdma/rdma_mw.h \
 	providers/rdma/rdma_ops.h \
@@ -25,6 +24,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_post.h \
 	providers/rdma/rdma_qp.h \
 	providers/rdma/rdma_srq.h \
+	providers/rdma/rdma_timer.h \
 	providers/rdma/rdma_wire.h \
 	providers/rdma/rdma_address.c \
 	providers/rdma/rdma_async.c \
@@ -37,7 +37,6 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_fork.c \
 	providers/rdma/rdma_hold.c \
 	providers/rdma/rdma_ia.c \
-	providers/rdma/rdma_late.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \
 	providers/rdma/rdma_parts.c \
@@ -46,6 +45,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_post.c \
 	providers/rdma/rdma_qp.c \
 	providers/rdma/rdma_srq.c \
+	providers/rdma/rdma_timer.c \
 	providers/rdma/rdma_wire.c
 # Without vectors: two words of a work request take more steps to pack than to write.
 RDMA_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS) -fvisibility=hidden -fno-tree-slp-vectorize

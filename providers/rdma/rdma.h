@@ -22,7 +22,7 @@
 #define RDMA_SGE_MAX	  32  /* the segments for which a post has room on its stack */
 #define RDMA_CQ_MAX	  16  /* CQs of one EVD, if the device cannot resize CQs */
 #define RDMA_CQ_SPARE	  (1 << 20) /* entries that the CQs of an IA may have beyond what they need, in the same case */
-#define RDMA_NUDGES	  12  /* RDMA Writes of length 0 on a new connection; see rdma_late.c */
+#define RDMA_NUDGES	  12  /* RDMA Writes of length 0 on a new connection; see rdma_timer.c */
 /* the provider's own requests on a send queue: these writes, an RTR message, and the marker of a drain */
 #define RDMA_SPARE_WR	  (RDMA_NUDGES + 2)
 /* the RDMA Reads of a connection in each direction, if no side can know the other's limit: the default of libdatp */
@@ -260,7 +260,7 @@ struct rdma_channel {
 
 /*
  * Why requests cannot go to the device yet. ACCEPT, ACCEPT_CALLED: the program has accepted, and the peer has not been
- * answered yet; see rdma_late.c. FIRST_MESSAGE: the peer has been answered, and requests are kept until its first
+ * answered yet; see rdma_timer.c. FIRST_MESSAGE: the peer has been answered, and requests are kept until its first
  * message. FENCED: they are kept behind an RDMA Write whose fence the device ignores. For both see rdma_hold.c.
  */
 enum rdma_deferral { DEFER_NONE, DEFER_ACCEPT, DEFER_ACCEPT_CALLED, DEFER_FIRST_MESSAGE, DEFER_FENCED };
@@ -409,7 +409,7 @@ struct rdma_ia {
 	struct rdma_cm_id *bound;
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
-	struct datp_watch *timer_watch; /* of rdma_late.c; NULL before it is open */
+	struct datp_watch *timer_watch; /* of rdma_timer.c; NULL before it is open */
 	int timer_fd;
 	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
 	bool lost; /* the device is gone. Only used by the service thread */

@@ -10,11 +10,11 @@
 #include "rdma_conn.h"
 #include "rdma_end.h"
 #include "rdma_hold.h"
-#include "rdma_late.h"
 #include "rdma_parts.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
+#include "rdma_timer.h"
 #include "rdma_wire.h"
 #include "log/limit.h"
 #include <arpa/inet.h>

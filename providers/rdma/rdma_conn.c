@@ -14,7 +14,7 @@
  */
 #include "rdma_cm.h"
 #include "rdma_conn.h"
-#include "rdma_late.h"
+#include "rdma_timer.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_end.h"
-#include "rdma_late.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
+#include "rdma_timer.h"
 
 enum { GOODBYE_MS = 3000 }; /* how long a peer may take to answer a graceful disconnect */
 

@@ -18,9 +18,9 @@
  */
 #include "rdma_cq.h"
 #include "rdma_hold.h"
-#include "rdma_late.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
+#include "rdma_timer.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,10 +10,10 @@
 #include "rdma_device.h"
 #include "rdma_fork.h"
 #include "rdma_ia.h"
-#include "rdma_late.h"
 #include "rdma_parts.h"
 #include "rdma_pipe.h"
 #include "rdma_qp.h"
+#include "rdma_timer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -9,10 +9,10 @@
  * wait for their answers), and then nobody knows which key the device accepts. Also, binds on
  * several endpoints do not depend on each other's keys.
  */
-#include "rdma_late.h"
 #include "rdma_mr.h"
 #include "rdma_mw.h"
 #include "rdma_post.h"
+#include "rdma_timer.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

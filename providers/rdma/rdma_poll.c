@@ -8,11 +8,11 @@
 #include "rdma_end.h"
 #include "rdma_cq.h"
 #include "rdma_hold.h"
-#include "rdma_late.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
 #include "rdma_srq.h"
+#include "rdma_timer.h"
 #include <string.h>
 
 enum { BATCH = 16 };

@@ -5,10 +5,10 @@
  * system call is the driver's.
  */
 #include "rdma_hold.h"
-#include "rdma_late.h"
 #include "rdma_mr.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
+#include "rdma_timer.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -368,7 +368,7 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 
 /*
  * Posts a read of length 0: its answer shows that siw's passive side reads its socket, and makes
- * the active side read its own, see rdma_late.c. Returns false if it cannot be posted.
+ * the active side read its own, see rdma_timer.c. Returns false if it cannot be posted.
  */
 bool rdma_post_rtr_message(struct rdma_ep *ep)
 {

@@ -28,10 +28,10 @@
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_hold.h"
-#include "rdma_late.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
+#include "rdma_timer.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>

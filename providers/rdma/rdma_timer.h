@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Actions by timer: deferred accepts, RTR messages and nudges, repeated requests. */
-#ifndef RDMA_LATE_H
-#define RDMA_LATE_H
+#ifndef RDMA_TIMER_H
+#define RDMA_TIMER_H
 
 #include "rdma.h"
 

@@ -42,10 +42,10 @@ static int entries_of(uint64_t pages, uint64_t page)
  * offset, from the page before on. To get it there, other CQs fill the offsets before it and are
  * destroyed afterwards; this works because the device has just been opened and has no other queues.
  */
-static struct ibv_cq *iw_plug(struct rdma_ia *ia)
+static struct ibv_cq *iw_reserve_key(struct rdma_ia *ia)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), before = SIW_INVAL_UOBJ_KEY / page - 1;
-	struct ibv_cq *filler[16], *plug = NULL;
+	struct ibv_cq *filler[16], *key_cq = NULL;
 	int n = 0;
 
 	for (; before && n < 16; n++) {
@@ -60,10 +60,10 @@ static struct ibv_cq *iw_plug(struct rdma_ia *ia)
 		before -= pages;
 	}
 	if (!before)
-		plug = ibv_create_cq(ia->verbs, entries_of(2, page), NULL, NULL, 0);
+		key_cq = ibv_create_cq(ia->verbs, entries_of(2, page), NULL, NULL, 0);
 	while (n)
 		ibv_destroy_cq(filler[--n]);
-	return plug;
+	return key_cq;
 }
 
 const struct rdma_kind iw_kind = {
@@ -76,5 +76,5 @@ const struct rdma_kind iw_kind = {
 	.impatient = true,
 	.rejected_by_consumer = iw_rejected_by_consumer,
 	.tune = iw_tune,
-	.plug = iw_plug,
+	.reserve_key = iw_reserve_key,
 };

@@ -60,7 +60,7 @@ struct rdma_kind {
 	 * Makes a CQ that occupies a key which no other queue may get, on a device that has just been opened and that
 	 * has the quirk "queue_key". Returns NULL if it cannot; the pointer is NULL if the kind needs none
 	 */
-	struct ibv_cq *(*plug)(struct rdma_ia *ia);
+	struct ibv_cq *(*reserve_key)(struct rdma_ia *ia);
 };
 
 /* ------------------------------------------------------------------ completion queues */
@@ -425,7 +425,7 @@ struct rdma_ia {
 	_Atomic uint32_t mr_lock; /* a leaf */
 	_Atomic uint32_t rmr_lock; /* a leaf: what is listed in RMRs */
 	_Atomic bool lingers; /* a message has said that rdma_mr_settle() cannot wait */
-	struct ibv_cq *plug; /* what rdma_kind.plug() has returned; or NULL */
+	struct ibv_cq *key_cq; /* what rdma_kind.reserve_key() has returned; or NULL */
 	struct rdma_cqset sink;
 	_Atomic uint32_t sink_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */

@@ -145,7 +145,7 @@ static const struct device devices[] = {
 		       ONE(ERRORS_ALIKE) |  /* most often for a TCP connection that has ended */
 		       ONE(SIGPIPE) |	    /* its doorbell sends without MSG_NOSIGNAL */
 		       ONE(WRITES_LINGER) | /* rdma_mr_settle() */
-		       ONE(REGION_LIMIT) | ONE(QUEUE_KEY) | /* iw_plug() */
+		       ONE(REGION_LIMIT) | ONE(QUEUE_KEY) | /* iw_reserve_key() */
 		       ONE(NO_SOLICITED),
 		.lacks = ONE(WRITE_SINKS) | ONE(SHORT_FLUSHED),
 		.longest_region = siw_region,

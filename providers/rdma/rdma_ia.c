@@ -79,7 +79,7 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 	atomic_store_explicit(&ia->windows, windows_work(ia), memory_order_relaxed);
 	if (rdma_has(ia, RDMA_SIGPIPE))
 		rdma_pipe_guard();
-	ia->plug = ia->kind->plug && rdma_has(ia, RDMA_QUEUE_KEY) ? ia->kind->plug(ia) : NULL;
+	ia->key_cq = ia->kind->reserve_key && rdma_has(ia, RDMA_QUEUE_KEY) ? ia->kind->reserve_key(ia) : NULL;
 	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
 }
 
@@ -176,8 +176,8 @@ void rdma_ia_close(struct datp_ia *base)
 	rdma_conns_fini(ia);
 	rdma_parts_fini(ia);
 	rdma_cqset_fini(&ia->sink);
-	if (ia->plug)
-		ibv_destroy_cq(ia->plug);
+	if (ia->key_cq)
+		ibv_destroy_cq(ia->key_cq);
 	if (ia->pd)
 		ibv_dealloc_pd(ia->pd);
 	if (ia->verbs)
@@ -252,7 +252,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 						 : (int64_t)dev->max_qp_rd_atom * dev->max_qp);
 	a->max_rdma_read_out = rdma_count((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
 	a->read_in_guaranteed = a->read_out_guaranteed = true;
-	a->max_evds = rdma_count(dev->max_cq - 1 - (ia->plug != NULL));
+	a->max_evds = rdma_count(dev->max_cq - 1 - (ia->key_cq != NULL));
 	/* the length of libdatp's list; how many completions a CQ holds depends on the endpoints */
 	a->max_evd_qlen = rdma_count((int64_t)dev->max_cqe * RDMA_CQ_MAX);
 	a->max_iov_per_dto = rdma_least(dev->max_sge, RDMA_SGE_MAX);

@@ -2,7 +2,7 @@
 /*
  * The private objects that the files of the verbs transport share, and the differences between ib and iwarp.
  *
- * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's sink) > EP > SRQ.
+ * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's null queue) > EP > SRQ.
  * The leaves are rdma_ia.lock (the IA mutex, for the owners of connections), qp_lock and mr_lock (tables), rmr_lock
  * (the ranges of RMRs), and the lock that fork() waits for (<datp/fork.h>). No upcall to libdatp is made while one of
  * them is held. The poll lock of an EVD and the EP lock are biased (<datp/bias.h>).
@@ -84,7 +84,7 @@ struct rdma_cq {
 struct rdma_cqset {
 	struct rdma_ia *ia;
 	_Atomic uint32_t *poll_lock;
-	struct datp_evd *evd; /* NULL: the IA's sink, for endpoints without an EVD */
+	struct datp_evd *evd; /* NULL: the IA's null queue, for endpoints without an EVD */
 	struct ibv_comp_channel *channel;
 	struct datp_fork_fd held; /* its descriptor */
 	struct rdma_cq cq[RDMA_CQ_MAX]; /* the places in use have a `cq` */
@@ -426,8 +426,8 @@ struct rdma_ia {
 	_Atomic uint32_t rmr_lock; /* a leaf: what is listed in RMRs */
 	_Atomic bool lingers; /* a message has said that rdma_mr_settle() cannot wait */
 	struct ibv_cq *key_cq; /* what rdma_kind.reserve_key() has returned; or NULL */
-	struct rdma_cqset sink;
-	_Atomic uint32_t sink_lock;
+	struct rdma_cqset null_set; /* the null queue: the CQs of endpoints without an EVD */
+	_Atomic uint32_t null_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */
 	struct rdma_ep *eps;	  /* the endpoints that have a queue pair (qp_lock) */
 	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */

@@ -80,7 +80,7 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 	if (rdma_has(ia, RDMA_SIGPIPE))
 		rdma_pipe_guard();
 	ia->key_cq = ia->kind->reserve_key && rdma_has(ia, RDMA_QUEUE_KEY) ? ia->kind->reserve_key(ia) : NULL;
-	return rdma_cqset_init(&ia->sink, ia, NULL, &ia->sink_lock, 256);
+	return rdma_cqset_init(&ia->null_set, ia, NULL, &ia->null_lock, 256);
 }
 
 static enum datp_err open_watches(struct rdma_ia *ia)
@@ -97,7 +97,7 @@ static enum datp_err open_watches(struct rdma_ia *ia)
 	if (!err)
 		err = rdma_timer_open(ia);
 	if (!err)
-		rdma_cqset_watch(&ia->sink, 1); /* nobody else polls it */
+		rdma_cqset_watch(&ia->null_set, 1); /* nobody else polls it */
 	return err;
 }
 
@@ -175,7 +175,7 @@ void rdma_ia_close(struct datp_ia *base)
 		rdma_destroy_id(ia->bound);
 	rdma_conns_fini(ia);
 	rdma_parts_fini(ia);
-	rdma_cqset_fini(&ia->sink);
+	rdma_cqset_fini(&ia->null_set);
 	if (ia->key_cq)
 		ibv_destroy_cq(ia->key_cq);
 	if (ia->pd)

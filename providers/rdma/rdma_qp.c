@@ -129,7 +129,7 @@ enum datp_err rdma_ep_fit(struct datp_ia *base, struct datp_ep_attr *attr,
 
 static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
 {
-	return evd ? &rdma_evd(evd)->set : &ia->sink;
+	return evd ? &rdma_evd(evd)->set : &ia->null_set;
 }
 
 /*

@@ -158,8 +158,8 @@ struct rdma_rmr {
 };
 
 /* The room in one CQ for the completions of an SRQ's receives, whichever endpoints take them. */
-struct rdma_share {
-	struct rdma_share *next;
+struct rdma_srq_room {
+	struct rdma_srq_room *next;
 	struct rdma_cqset *set;
 	struct rdma_cq *cq;
 	uint32_t need, endpoints;
@@ -170,7 +170,7 @@ struct rdma_srq {
 	struct ibv_srq *srq;
 	uint32_t size;		   /* a resize up to this length leaves the queue as it is */
 	pthread_mutex_t lock;	   /* taken before the IA's cq_lock */
-	struct rdma_share *shares; /* one for each set of CQs (lock) */
+	struct rdma_srq_room *rooms; /* one for each set of CQs (lock) */
 };
 
 /* ------------------------------------------------------------------ connections */

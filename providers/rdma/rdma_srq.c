@@ -97,35 +97,35 @@ struct rdma_ep *rdma_qpn_find_locked(const struct rdma_cqset *set, uint32_t qpn)
  * endpoints on one set of CQs. How the completions are distributed over several sets is unknown, so
  * each set has room for all.
  */
-static struct rdma_share *share_of(struct rdma_srq *srq, const struct rdma_cqset *set)
+static struct rdma_srq_room *room_of(struct rdma_srq *srq, const struct rdma_cqset *set)
 {
-	struct rdma_share *share = srq->shares;
+	struct rdma_srq_room *room = srq->rooms;
 
-	while (share && share->set != set)
-		share = share->next;
-	return share;
+	while (room && room->set != set)
+		room = room->next;
+	return room;
 }
 
-static enum datp_err share_make(struct rdma_srq *srq, struct rdma_cqset *set, uint32_t requests)
+static enum datp_err room_make(struct rdma_srq *srq, struct rdma_cqset *set, uint32_t requests)
 {
-	struct rdma_share *share;
+	struct rdma_srq_room *room;
 	enum datp_err err;
 
 	if (!qpn_table_make(set))
 		return DATP_ERR_MEMORY;
-	share = calloc(1, sizeof(*share));
-	if (!share)
+	room = calloc(1, sizeof(*room));
+	if (!room)
 		return DATP_ERR_MEMORY;
-	share->set = set;
-	share->need = srq->size;
-	err = rdma_cqset_reserve(set, RDMA_RECEIVES, share->need, share->need + requests,
-				  &share->cq);
+	room->set = set;
+	room->need = srq->size;
+	err = rdma_cqset_reserve(set, RDMA_RECEIVES, room->need, room->need + requests,
+				  &room->cq);
 	if (err) {
-		free(share);
+		free(room);
 		return err;
 	}
-	share->next = srq->shares;
-	srq->shares = share;
+	room->next = srq->rooms;
+	srq->rooms = room;
 	return DATP_OK;
 }
 
@@ -133,16 +133,16 @@ enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, ui
 			       struct rdma_cq **cq)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
-	struct rdma_share *share;
+	struct rdma_srq_room *room;
 	enum datp_err err = DATP_OK;
 
 	pthread_mutex_lock(&srq->lock);
-	if (!share_of(srq, set))
-		err = share_make(srq, set, requests);
-	share = share_of(srq, set);
-	if (share) {
-		share->endpoints++;
-		*cq = share->cq;
+	if (!room_of(srq, set))
+		err = room_make(srq, set, requests);
+	room = room_of(srq, set);
+	if (room) {
+		room->endpoints++;
+		*cq = room->cq;
 	}
 	pthread_mutex_unlock(&srq->lock);
 	return err;
@@ -151,29 +151,29 @@ enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, ui
 void rdma_srq_release(struct datp_srq *base, struct rdma_cqset *set)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
-	struct rdma_share **at = &srq->shares, *share;
+	struct rdma_srq_room **at = &srq->rooms, *room;
 
 	pthread_mutex_lock(&srq->lock);
 	while ((*at)->set != set)
 		at = &(*at)->next;
-	share = *at;
-	if (--share->endpoints == 0) {
-		*at = share->next;
-		rdma_cqset_release(set, share->cq, share->need);
-		free(share);
+	room = *at;
+	if (--room->endpoints == 0) {
+		*at = room->next;
+		rdma_cqset_release(set, room->cq, room->need);
+		free(room);
 	}
 	pthread_mutex_unlock(&srq->lock);
 }
 
 /* Makes room in all sets. If one of them cannot grow, those that have grown keep the spare room. */
-static bool shares_grow_locked(struct rdma_srq *srq, uint32_t need)
+static bool rooms_grow_locked(struct rdma_srq *srq, uint32_t need)
 {
-	for (struct rdma_share *share = srq->shares; share; share = share->next) {
-		if (share->need >= need)
+	for (struct rdma_srq_room *room = srq->rooms; room; room = room->next) {
+		if (room->need >= need)
 			continue;
-		if (!rdma_cqset_extend(share->set, share->cq, need - share->need))
+		if (!rdma_cqset_extend(room->set, room->cq, need - room->need))
 			return false;
-		share->need = need;
+		room->need = need;
 	}
 	return true;
 }
@@ -207,7 +207,7 @@ enum datp_err rdma_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 		return DATP_OK;
 	pthread_mutex_lock(&srq->lock);
 	if (!(rdma_ia(base->obj.ia)->dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE) ||
-	    !shares_grow_locked(srq, (uint32_t)max_recv_dtos) ||
+	    !rooms_grow_locked(srq, (uint32_t)max_recv_dtos) ||
 	    ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR))
 		err = DATP_ERR_RES_SRQ;
 	else

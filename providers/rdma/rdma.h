@@ -134,7 +134,7 @@ struct rdma_lmr {
 	 * So the value identifies one registration. Written under the IA's mr_lock, read without it; see
 	 * rdma_lmr_get()
 	 */
-	_Atomic uint64_t life;
+	_Atomic uint64_t registration;
 	_Atomic(struct rdma_lmr *) next; /* in its bucket */
 };
 
@@ -274,11 +274,11 @@ struct rdma_kept {
 
 /*
  * The LMR of the last segment of a kind, and a segment in it for the device. The PZ, rights and range of the LMR that
- * were found are valid as long as its `life` has not changed, which takes one load to check.
+ * were found are valid as long as its `registration` has not changed, which takes one load to check.
  */
 struct rdma_lmr_cache {
 	const struct rdma_lmr *lmr; /* never NULL */
-	uint64_t life;
+	uint64_t registration;
 	/* not negative, so the beginning of a valid segment is not negative either, and sums do not wrap around */
 	int64_t begin;
 	uint64_t end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The life of an rdma_cm_id. */
+/* Creates, hands over and destroys an rdma_cm_id. */
 #ifndef RDMA_CONN_H
 #define RDMA_CONN_H
 

@@ -172,7 +172,7 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 	/* relaxed, then release: a thread that finds the LMR finds it complete */
 	atomic_store_explicit(&lmr->next, atomic_load_explicit(bucket, memory_order_relaxed),
 			      memory_order_relaxed);
-	atomic_store_explicit(&lmr->life, (uint64_t)base->obj.gen << 32 | base->lmr_context,
+	atomic_store_explicit(&lmr->registration, (uint64_t)base->obj.gen << 32 | base->lmr_context,
 			      memory_order_release);
 	atomic_store_explicit(bucket, lmr, memory_order_release);
 	datp_unlock(&ia->mr_lock);
@@ -241,7 +241,7 @@ void rdma_lmr_free(struct datp_lmr *base)
 	 * relaxed: written under the lock; release: a thread that continues from there finds what
 	 * it points to
 	 */
-	atomic_store_explicit(&lmr->life, 0, memory_order_relaxed);
+	atomic_store_explicit(&lmr->registration, 0, memory_order_relaxed);
 	while ((here = atomic_load_explicit(at, memory_order_relaxed)) != NULL && here != lmr)
 		at = &here->next;
 	if (here)
@@ -262,7 +262,7 @@ struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context)
 	datp_lock(&ia->mr_lock);
 	/* relaxed: written under the lock */
 	lmr = atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_relaxed);
-	while (lmr && (uint32_t)atomic_load_explicit(&lmr->life, memory_order_relaxed) != context)
+	while (lmr && (uint32_t)atomic_load_explicit(&lmr->registration, memory_order_relaxed) != context)
 		lmr = atomic_load_explicit(&lmr->next, memory_order_relaxed);
 	datp_unlock(&ia->mr_lock);
 	return lmr;

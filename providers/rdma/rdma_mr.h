@@ -30,12 +30,12 @@ static inline _Atomic(struct rdma_lmr *) *rdma_lmr_bucket(struct rdma_ia *ia, ui
  */
 static inline struct rdma_lmr *rdma_lmr_get(struct rdma_ia *ia, uint32_t context)
 {
-	/* acquire: pairs with the release that publishes an LMR, and with that of its life */
+	/* acquire: pairs with the release that publishes an LMR, and with that of its registration */
 	struct rdma_lmr *lmr =
 		atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_acquire);
 
 	for (int steps = 0; lmr && steps < 64; steps++) {
-		if ((uint32_t)atomic_load_explicit(&lmr->life, memory_order_acquire) == context)
+		if ((uint32_t)atomic_load_explicit(&lmr->registration, memory_order_acquire) == context)
 			return lmr;
 		lmr = atomic_load_explicit(&lmr->next, memory_order_acquire);
 	}

@@ -90,31 +90,31 @@ DAT_RETURN rdma_fast_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int 
 }
 
 /*
- * Returns the LMR of a context, or NULL, and sets `life` to its generation. Values read from it
- * later may belong to another generation.
+ * Returns the LMR of a context, or NULL, and sets `registration` to that of the LMR. Values read from
+ * the LMR later may belong to another registration.
  */
-static inline const struct rdma_lmr *lmr_of(struct rdma_ia *ia, uint32_t context, uint64_t *life)
+static inline const struct rdma_lmr *lmr_of(struct rdma_ia *ia, uint32_t context, uint64_t *registration)
 {
 	const struct rdma_lmr *lmr = rdma_lmr_get(ia, context);
 
-	*life = 0;
+	*registration = 0;
 	if (!lmr)
 		return NULL;
 	/* acquire: values read from it are not older than this */
-	*life = atomic_load_explicit(&lmr->life, memory_order_acquire);
-	return (uint32_t)*life == context ? lmr : NULL;
+	*registration = atomic_load_explicit(&lmr->registration, memory_order_acquire);
+	return (uint32_t)*registration == context ? lmr : NULL;
 }
 
 /* The next segment is likely to be of the same LMR, unless `begin` cannot hold its address. */
-static inline void lmr_cache_set(struct rdma_lmr_cache *cache, const struct rdma_lmr *lmr, uint64_t life)
+static inline void lmr_cache_set(struct rdma_lmr_cache *cache, const struct rdma_lmr *lmr, uint64_t registration)
 {
 	if (lmr->base.addr > INT64_MAX)
 		return;
 	cache->lmr = lmr;
-	cache->life = life;
+	cache->registration = registration;
 	cache->begin = (int64_t)lmr->base.addr;
 	cache->end = lmr->base.addr + lmr->base.len;
-	cache->sge.lkey = (uint32_t)life;
+	cache->sge.lkey = (uint32_t)registration;
 }
 
 /*
@@ -129,16 +129,16 @@ static inline enum datp_err sges_of(struct datp_ia *ia, const struct datp_pz *pz
 	for (int i = 0; i < n; i++) {
 		const struct rdma_lmr *lmr;
 		enum datp_err err;
-		uint64_t life;
+		uint64_t registration;
 
 		if (!iov[i].len)
 			continue;
-		lmr = lmr_of(rdma_ia(ia), iov[i].lmr_context, &life);
+		lmr = lmr_of(rdma_ia(ia), iov[i].lmr_context, &registration);
 		err = datp_lmr_check(lmr ? &lmr->base : NULL, pz, &iov[i], sink);
 		if (__builtin_expect(err, 0))
 			return err;
 		if (cache)
-			lmr_cache_set(cache, lmr, life);
+			lmr_cache_set(cache, lmr, registration);
 		sge[(*used)++] = (struct ibv_sge){
 			.addr = iov[i].addr,
 			/*

@@ -264,12 +264,12 @@ static bool overtook_make(struct rdma_ep *ep)
 /* Prepares work requests with all fields that are the same in each of them. EP lock. */
 static void fast_prepare_locked(struct rdma_ep *ep)
 {
-	static const struct rdma_lmr none; /* of a generation that no cache has */
+	static const struct rdma_lmr none; /* of a registration that no cache has */
 	const struct ibv_send_wr wr = { .sg_list = &ep->source.sge,
 					.num_sge = 1,
 					.send_flags = IBV_SEND_SIGNALED };
 
-	ep->source = ep->sink = (struct rdma_lmr_cache){ .lmr = &none, .life = UINT64_MAX };
+	ep->source = ep->sink = (struct rdma_lmr_cache){ .lmr = &none, .registration = UINT64_MAX };
 	ep->requests = ep->receives = (struct rdma_span){ 0 };
 	ep->long_wr = ep->wr[DATP_SEND] = ep->wr[DATP_RDMA_WRITE] = ep->wr[DATP_RDMA_READ] = wr;
 	ep->wr[DATP_SEND].opcode = IBV_WR_SEND;

@@ -18,7 +18,7 @@
 
 /*
  * The first of the qualifiers. They are far from those that programs choose. The verbs providers
- * map them to ports, and libdatp knows them as well (tell.c).
+ * map them to ports, and libdatp knows them as well (diag.c).
  */
 #define FIRST_QUAL UINT64_C(0x5649504C0000)
 

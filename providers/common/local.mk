@@ -34,6 +34,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/allow.h \
 	providers/common/core/cm.h \
 	providers/common/core/core.h \
+	providers/common/core/diag.h \
 	providers/common/core/dump.h \
 	providers/common/core/duties.h \
 	providers/common/core/ep.h \
@@ -43,11 +44,11 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/obj.h \
 	providers/common/core/ops_list.h \
 	providers/common/core/srq.h \
-	providers/common/core/tell.h \
 	providers/common/core/allow.c \
 	providers/common/core/cm.c \
 	providers/common/core/cno.c \
 	providers/common/core/cr.c \
+	providers/common/core/diag.c \
 	providers/common/core/dump.c \
 	providers/common/core/duties.c \
 	providers/common/core/ep.c \
@@ -70,10 +71,10 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/sp.c \
 	providers/common/core/srq.c \
 	providers/common/core/broken.c \
-	providers/common/core/tell.c \
 	providers/common/dat12/dat12.h \
 	providers/common/dat12/dat12_calls.h \
 	providers/common/dat12/dat12_cm.c \
+	providers/common/dat12/dat12_diag.c \
 	providers/common/dat12/dat12_ep.c \
 	providers/common/dat12/dat12_evd.c \
 	providers/common/dat12/dat12_event.c \
@@ -82,7 +83,6 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12/dat12_plugin.c \
 	providers/common/dat12/dat12_srq.c \
 	providers/common/dat12/dat12_table.c \
-	providers/common/dat12/dat12_told.c \
 	providers/common/dat12/ret.c \
 	providers/common/dat20/dat20.h \
 	providers/common/dat20/dat20_ep.c \

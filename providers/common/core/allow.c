@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "allow.h"
-#include "tell.h"
+#include "diag.h"
 
 #define KEY    "allow="
 #define NONE   "none"

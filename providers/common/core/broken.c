@@ -5,9 +5,9 @@
  * Invariant: nothing is recorded while data move. The slots of the rings keep the status of their
  * last operation, so the failed one is looked for when the connection has broken.
  */
+#include "diag.h"
 #include "ep.h"
 #include "srq.h"
-#include "tell.h"
 
 static const char *const ops[] = {
 	[DATP_SEND] = "send",

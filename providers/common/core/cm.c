@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "cm.h"
+#include "diag.h"
 #include "ep.h"
-#include "tell.h"
 
 #define ACT EP_IN(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 #define CMP EP_IN(DAT_EP_STATE_COMPLETION_PENDING)
@@ -21,7 +21,7 @@
 #define DPN EP_IN(DAT_EP_STATE_DISCONNECT_PENDING)
 
 /* Queues an event about the connection. The EP lock is held, and the state has changed. */
-static void tell_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NUMBER number)
+static void queue_event_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NUMBER number)
 {
 	note->node.number = number;
 	if (ep->connect_evd)
@@ -32,7 +32,7 @@ static void tell_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NU
  * Programs of DAT 2.0 wait for this event before they free such an endpoint: it says that the
  * endpoint takes no more receives of the SRQ. EP lock held.
  */
-static void tell_srq_end_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
+static void queue_srq_end_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
 {
 	bool ended = number == DAT_CONNECTION_EVENT_DISCONNECTED || number == DAT_CONNECTION_EVENT_BROKEN;
 
@@ -48,8 +48,8 @@ void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 	datp_lock(&ep->lock);
 	if (ep_move_locked(ep, cause)) {
 		ep_flush_locked(ep);
-		tell_locked(ep, &priv->ended, number);
-		tell_srq_end_locked(ep, number);
+		queue_event_locked(ep, &priv->ended, number);
+		queue_srq_end_locked(ep, number);
 	}
 	priv->ending = false;
 	datp_unlock(&ep->lock);
@@ -84,7 +84,7 @@ static void attempt_timer(void *arg)
 	if (!mine)
 		return;
 	ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_ABORT);
-	tell_connect(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	diag_connect(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ep_end(ep, EP_FAILED, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ep_unpin(ep);
 }
@@ -165,7 +165,7 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 		ep_move_locked(ep, EP_CONNECT_REFUSED);
 		priv->active = false;
 		datp_unlock(&ep->lock);
-		tell_connect_refused(ep, how->address, how->qual, err);
+		diag_connect_refused(ep, how->address, how->qual, err);
 		return err;
 	}
 	until = deadline_from(how->timeout);
@@ -227,8 +227,8 @@ DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_
 		} else {
 			priv->established.pdata_len = 0;
 		}
-		tell_locked(ep, &priv->established, DAT_CONNECTION_EVENT_ESTABLISHED);
-		tell_connected(ep);
+		queue_event_locked(ep, &priv->established, DAT_CONNECTION_EVENT_ESTABLISHED);
+		diag_connected(ep);
 	}
 	datp_unlock(&ep->lock);
 	free(copy);
@@ -260,7 +260,7 @@ DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	datp_unlock(&ep->lock);
 	if (!mine)
 		return false;
-	tell_connect(ep, why);
+	diag_connect(ep, why);
 	ep_end(ep, EP_FAILED, why);
 	ep_unpin(ep);
 	return true;
@@ -283,9 +283,9 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	if (!mine)
 		return false;
 	if (cause == EP_ENDED)
-		tell_ended(ep, why);
+		diag_ended(ep, why);
 	else
-		tell_connect(ep, why);
+		diag_connect(ep, why);
 	ep_end(ep, cause, why);
 	ep_unpin(ep);
 	return true;
@@ -297,7 +297,7 @@ static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUM
 	ep->obj.ia->ops->ep_disconnect(ep,
 				       cause == EP_FAILED ? DATP_CLOSE_ABORT : DATP_CLOSE_ABRUPT);
 	if (cause == EP_ENDED)
-		tell_ended(ep, why);
+		diag_ended(ep, why);
 	ep_end(ep, cause, why);
 	ep_unpin(ep);
 }
@@ -357,7 +357,7 @@ static void break_connection(struct datp_ep *ep)
 DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)
 {
 	/* The caller may hold locks, and the end of a connection takes more of them. */
-	tell_ep_high(ep, hard);
+	diag_ep_high(ep, hard);
 	if (!hard)
 		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj,
 			       DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);

@@ -4,8 +4,8 @@
  * endpoint are complete, within what the IA can do, and what dat_ep_query says; an EVD is held once
  * for each stream to it.
  */
+#include "diag.h"
 #include "ep.h"
-#include "tell.h"
 
 enum {
 	DEFAULT_DTOS = 1024,
@@ -227,7 +227,7 @@ static enum datp_err attach(struct datp_ia *ia, struct datp_evd *evd, const char
 		return bad;
 	}
 	if (!evd_attach(evd, stream, flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG, &clash)) {
-		tell_mixed(evd, part, stream, clash);
+		diag_mixed(evd, part, stream, clash);
 		obj_drop(evd);
 		return DATP_ERR_PARAM;
 	}

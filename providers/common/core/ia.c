@@ -8,8 +8,8 @@
 #include "allow.h"
 #include "cm.h"
 #include "core.h"
+#include "diag.h"
 #include "duties.h"
-#include "tell.h"
 
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
 {
@@ -326,7 +326,7 @@ enum datp_err ia_close(struct datp_ia *ia, bool graceful)
 
 void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 {
-	tell_async(ia, number);
+	diag_async(ia, number);
 	evd_post_async(ia, number, &ia->obj,
 		       number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ? DAT_IA_CATASTROPHIC_ERROR
 								 : DAT_IA_OTHER_ERROR);

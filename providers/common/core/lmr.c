@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core.h"
+#include "diag.h"
 #include "duties.h"
-#include "tell.h"
 
 #define PRIV_KNOWN ((unsigned int)DAT_MEM_PRIV_ALL_FLAG)
 
@@ -25,7 +25,7 @@ static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 		return DATP_ERR_BAD_LENGTH;
 	if (what->len <= ia_attr(ia)->max_lmr_block)
 		return DATP_OK;
-	tell_block(ia, what->len);
+	diag_block(ia, what->len);
 	return DATP_ERR_BAD_LENGTH;
 }
 
@@ -113,7 +113,7 @@ enum datp_err lmr_create(struct datp_ia *ia, const struct lmr_new *what, struct 
 	}
 	err = lmr_make(ia, what, pz, source, out);
 	if (err)
-		tell_memory(ia, what->len, err);
+		diag_memory(ia, what->len, err);
 	obj_drop(source);
 	if (!err)
 		return DATP_OK; /* the LMR keeps its reference to the PZ */

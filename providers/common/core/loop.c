@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "diag.h"
 #include "providers/common/base/cancel.h"
-#include "tell.h"
 
 struct datp_watch {
 	struct datp_watch *next, *prev; /* in the list of live or dead watches (loop lock) */

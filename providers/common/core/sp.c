@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cm.h"
+#include "diag.h"
 #include "ep.h"
-#include "tell.h"
 
 enum {
 	ANY_FIRST = 1024,	/* lower ones are privileged */
@@ -349,7 +349,7 @@ static enum datp_err listen_at(struct datp_sp *sp)
 	} while (err == DATP_ERR_QUAL_IN_USE && (close_used_up_at(sp->obj.ia, sp->qual) ||
 						 closed != used_up_count()));
 	if (err)
-		tell_listen(sp->obj.ia, sp->qual, err);
+		diag_listen(sp->obj.ia, sp->qual, err);
 	return err;
 }
 

@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 
+#include "diag.h"
 #include "ep.h"
 #include "srq.h"
-#include "tell.h"
 
 static void store_add_locked(struct datp_srq *srq, struct srq_store *store)
 {
@@ -410,7 +410,7 @@ bool srq_busy_with(struct datp_srq *srq, struct datp_ep *ep)
  */
 DATP_API void datp_srq_low(struct datp_srq *srq)
 {
-	tell_srq_low(srq);
+	diag_srq_low(srq);
 	evd_post_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, &srq->obj,
 		       DAT_SRQ_LOW_WATERMARK_EVENT);
 }

@@ -70,7 +70,7 @@ void dat12_table_make(const struct plugin *plugin, DAT_PROVIDER *table);
  * If level debug is enabled, puts functions in front of those of the posts and of the bind, which
  * log why a call is refused.
  */
-void dat12_told_fill(DAT_PROVIDER *table);
+void dat12_diag_fill(DAT_PROVIDER *table);
 /* Fills only what libdat itself reads: the name, and the open function. */
 void dat12_table_name(struct plugin *plugin);
 /* Returns false, after plugin_refuse(), if the line is for programs of another version of DAT. */

@@ -3,8 +3,8 @@
  * The DAT 1.2 edge of endpoints.
  */
 #include "dat12.h"
+#include "providers/common/core/diag.h"
 #include "providers/common/core/ep.h"
-#include "providers/common/core/tell.h"
 
 /* The attributes that the core has: X(the core's name, the standard's name). */
 #define EP_ATTRS(X)								\

@@ -132,7 +132,7 @@ void dat12_table_make(const struct plugin *plugin, DAT_PROVIDER *table)
 	table->ep_post_rdma_read_func = fast->post_rdma_read;
 	table->ep_post_rdma_write_func = fast->post_rdma_write;
 	table->evd_dequeue_func = fast->evd_dequeue;
-	dat12_told_fill(table);
+	dat12_diag_fill(table);
 }
 
 void dat12_table_fill(struct plugin *plugin)

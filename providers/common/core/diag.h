@@ -4,8 +4,8 @@
  * an IA's or an SRQ's. (A comment says where an EP lock may be held, for messages that are printed
  * only at a raised level.)
  */
-#ifndef DATP_TELL_H
-#define DATP_TELL_H
+#ifndef DATP_DIAG_H
+#define DATP_DIAG_H
 
 #include "core.h"
 #include "evd.h"
@@ -15,12 +15,12 @@
 const char *err_name(enum datp_err err);
 
 /* A connection attempt, or an accept, has ended with this event. */
-void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why);
+void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 /* ... or could not even begin. */
-void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
+void diag_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
 			  enum datp_err err);
 /* An EP lock may be held. */
-void tell_connected(struct datp_ep *ep);
+void diag_connected(struct datp_ep *ep);
 /*
  * broken.c: the operation that broke a connection, the meaning of its status, and what to do about
  * it.
@@ -36,20 +36,20 @@ void broken_by(struct datp_ep *ep, struct broken *by);
 bool wqe_failed(const struct datp_wqe *wqe);
 
 /* An established connection has ended, in order or not. No lock may be held. */
-void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why);
+void diag_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 /* A watermark that the program has set is reached. EP lock or SRQ lock may be held. */
-void tell_ep_high(struct datp_ep *ep, bool hard);
-void tell_srq_low(struct datp_srq *srq);
-void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err);
-void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err);
+void diag_ep_high(struct datp_ep *ep, bool hard);
+void diag_srq_low(struct datp_srq *srq);
+void diag_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err);
+void diag_memory(struct datp_ia *ia, uint64_t length, enum datp_err err);
 /* A registration is refused, because the region is longer than any that the adapter registers. */
-void tell_block(struct datp_ia *ia, uint64_t length);
+void diag_block(struct datp_ia *ia, uint64_t length);
 /*
  * An endpoint's stream to an EVD, named by the argument, is refused because that EVD has another
  * stream with other notification flags. This is the standard's rule; the administrator can lift it.
  */
-void tell_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
+void diag_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 		enum evd_stream clash);
-void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number);
+void diag_async(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 
 #endif

@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "diag.h"
 #include "ep.h"
 #include "log/limit.h"
 #include "loop.h"
 #include "srq.h"
-#include "tell.h"
 
 struct sentence {
 	DAT_EVENT_NUMBER number;
@@ -121,7 +121,7 @@ static unsigned long long attempt_ms(struct datp_ep *ep)
 	return (unsigned long long)(loop_now() - ep_priv(ep)->began) / 1000;
 }
 
-void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
 	static struct log_limit accepted;
 	const struct sentence *s = connecting;
@@ -161,7 +161,7 @@ void tell_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 		 omitted);
 }
 
-void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
+void diag_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
 			  enum datp_err err)
 {
 	struct sockaddr_storage copy = { 0 };
@@ -184,7 +184,7 @@ void tell_connect_refused(struct datp_ep *ep, const struct sockaddr *address, ui
 		 (unsigned long long)qual, err_name(err));
 }
 
-void tell_connected(struct datp_ep *ep)
+void diag_connected(struct datp_ep *ep)
 {
 	char peer[INET6_ADDRSTRLEN], self[INET6_ADDRSTRLEN];
 	char after[32] = "";
@@ -203,7 +203,7 @@ void tell_connected(struct datp_ep *ep)
  * Programs end without disconnecting, and their peers can handle that: a broken connection is
  * reported at level info only.
  */
-void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+void diag_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
 	bool broken = why == DAT_CONNECTION_EVENT_BROKEN;
 	int level = broken ? 3 : 4;
@@ -233,7 +233,7 @@ void tell_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);
 }
 
-void tell_ep_high(struct datp_ep *ep, bool hard)
+void diag_ep_high(struct datp_ep *ep, bool hard)
 {
 	if (log_wanted(3))
 		core_log(3,
@@ -244,7 +244,7 @@ void tell_ep_high(struct datp_ep *ep, bool hard)
 			      : " (DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT)");
 }
 
-void tell_srq_low(struct datp_srq *srq)
+void diag_srq_low(struct datp_srq *srq)
 {
 	if (log_wanted(3))
 		core_log(3,
@@ -253,7 +253,7 @@ void tell_srq_low(struct datp_srq *srq)
 			 srq->obj.ia->name);
 }
 
-void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
+void diag_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 {
 	const int info = 3;
 
@@ -269,7 +269,7 @@ void tell_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 		 ia->name, (unsigned long long)qual, err_name(err), (unsigned long long)qual);
 }
 
-void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
+void diag_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
 {
 	struct rlimit limit;
 	char allowed[64] = "unlimited";
@@ -288,7 +288,7 @@ void tell_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
 		 ia->name, (unsigned long long)length, err_name(err), allowed);
 }
 
-void tell_block(struct datp_ia *ia, uint64_t length)
+void diag_block(struct datp_ia *ia, uint64_t length)
 {
 	if (!log_once("block", NULL, 0))
 		return;
@@ -299,7 +299,7 @@ void tell_block(struct datp_ia *ia, uint64_t length)
 		 (unsigned long long)ia_attr(ia)->max_lmr_block);
 }
 
-void tell_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
+void diag_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 		enum evd_stream clash)
 {
 	static const char *const names[STREAM_COUNT] = {
@@ -328,7 +328,7 @@ void tell_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 		 evd->obj.ia->name, names[stream], (void *)evd, part, other, remedy);
 }
 
-void tell_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
+void diag_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 {
 	if (!log_once("async", &number, sizeof(number)))
 		return;

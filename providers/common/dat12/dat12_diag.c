@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "dat12.h"
+#include "providers/common/core/diag.h"
 #include "providers/common/core/ep.h"
-#include "providers/common/core/tell.h"
 
 /* A post, with the program's arguments. */
-struct told {
+struct post {
 	const char *name;
 	enum datp_op op;
 	struct datp_ep *ep;
@@ -85,7 +85,7 @@ static const char *segments_text(struct datp_ia *ia, const struct datp_pz *pz, b
 	return NULL;
 }
 
-static void length_text(const struct told *post, uint64_t len, char *text, size_t size)
+static void length_text(const struct post *post, uint64_t len, char *text, size_t size)
 {
 	const struct datp_ep_attr *attr = &post->ep->attr;
 
@@ -105,7 +105,7 @@ static void length_text(const struct told *post, uint64_t len, char *text, size_
  * Finds what was wrong, as far as the arguments show it. Returns a string that stands for the
  * cause.
  */
-static const char *why(const struct told *post, enum datp_err err, char *text, size_t size)
+static const char *why(const struct post *post, enum datp_err err, char *text, size_t size)
 {
 	bool write = post->op == DATP_RECV || post->op == DATP_RDMA_READ;
 	uint64_t len = 0;
@@ -158,7 +158,7 @@ static void say(const struct datp_obj *object, const char *kind, const char *cal
 		 (const void *)object, ret, err_name(err_of(ret)), text);
 }
 
-static DAT_RETURN tell(const struct told *post, DAT_RETURN ret)
+static DAT_RETURN log_refused(const struct post *post, DAT_RETURN ret)
 {
 	char text[256];
 	const char *cause = why(post, err_of(ret), text, sizeof(text));
@@ -186,8 +186,8 @@ static const struct datp_fast *fast_of(struct datp_ep *ep)
 	return &ia_priv(ep->obj.ia)->plugin->desc->fast;
 }
 
-#define TOLD(ep_, op_, name_, n_, iov_, remote_, flags_)                                           \
-	(&(struct told){ .name = (name_),                                                          \
+#define POST(ep_, op_, name_, n_, iov_, remote_, flags_)                                           \
+	(&(struct post){ .name = (name_),                                                          \
 			 .op = (op_),                                                              \
 			 .ep = (ep_),                                                              \
 			 .n = (n_),                                                                \
@@ -195,7 +195,7 @@ static const struct datp_fast *fast_of(struct datp_ep *ep)
 			 .remote = (const struct datp_rge *)(remote_),                             \
 			 .flags = (unsigned int)(flags_) })
 
-static DAT_RETURN told_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static DAT_RETURN diag_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	static const char name[] = "dat_ep_post_send";
@@ -203,10 +203,10 @@ static DAT_RETURN told_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 	DAT_RETURN ret = ep ? fast_of(ep)->post_send(handle, n, iov, cookie, flags)
 			    : datp_ret(DATP_ERR_HANDLE_EP);
 
-	return ep && ret ? tell(TOLD(ep, DATP_SEND, name, n, iov, NULL, flags), ret) : ret;
+	return ep && ret ? log_refused(POST(ep, DATP_SEND, name, n, iov, NULL, flags), ret) : ret;
 }
 
-static DAT_RETURN told_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static DAT_RETURN diag_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	static const char name[] = "dat_ep_post_recv";
@@ -214,10 +214,10 @@ static DAT_RETURN told_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 	DAT_RETURN ret = ep ? fast_of(ep)->post_recv(handle, n, iov, cookie, flags)
 			    : datp_ret(DATP_ERR_HANDLE_EP);
 
-	return ep && ret ? tell(TOLD(ep, DATP_RECV, name, n, iov, NULL, flags), ret) : ret;
+	return ep && ret ? log_refused(POST(ep, DATP_RECV, name, n, iov, NULL, flags), ret) : ret;
 }
 
-static DAT_RETURN told_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static DAT_RETURN diag_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 			    DAT_COMPLETION_FLAGS flags)
 {
@@ -226,10 +226,10 @@ static DAT_RETURN told_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 	DAT_RETURN ret = ep ? fast_of(ep)->post_rdma_read(handle, n, iov, cookie, remote, flags)
 			    : datp_ret(DATP_ERR_HANDLE_EP);
 
-	return ep && ret ? tell(TOLD(ep, DATP_RDMA_READ, name, n, iov, remote, flags), ret) : ret;
+	return ep && ret ? log_refused(POST(ep, DATP_RDMA_READ, name, n, iov, remote, flags), ret) : ret;
 }
 
-static DAT_RETURN told_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static DAT_RETURN diag_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 			     DAT_COMPLETION_FLAGS flags)
 {
@@ -238,12 +238,12 @@ static DAT_RETURN told_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET 
 	DAT_RETURN ret = ep ? fast_of(ep)->post_rdma_write(handle, n, iov, cookie, remote, flags)
 			    : datp_ret(DATP_ERR_HANDLE_EP);
 
-	return ep && ret ? tell(TOLD(ep, DATP_RDMA_WRITE, name, n, iov, remote, flags), ret) : ret;
+	return ep && ret ? log_refused(POST(ep, DATP_RDMA_WRITE, name, n, iov, remote, flags), ret) : ret;
 }
 
 /* ---- receives of SRQs, and binds: the same functions for every plugin ---- */
 
-static DAT_RETURN told_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+static DAT_RETURN diag_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				DAT_DTO_COOKIE cookie)
 {
 	static const char name[] = "dat_srq_post_recv";
@@ -278,7 +278,7 @@ static DAT_RETURN told_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIP
 
 /*
  * The table's own function, which is the same for every plugin. It is written once, before a table
- * with told_bind() is used.
+ * with diag_bind() is used.
  */
 static DAT_RMR_BIND_FUNC bind_beneath;
 
@@ -314,7 +314,7 @@ static const char *bind_why(const struct datp_rmr *rmr, const struct datp_ep *ep
 	return cause;
 }
 
-static DAT_RETURN told_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
+static DAT_RETURN diag_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 			    DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
@@ -343,18 +343,18 @@ static DAT_RETURN told_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triple
 	return ret;
 }
 
-void dat12_told_fill(DAT_PROVIDER *table)
+void dat12_diag_fill(DAT_PROVIDER *table)
 {
 	const int debug = 4;
 
 	if (!log_wanted(debug))
 		return;
-	table->ep_post_send_func = told_send;
-	table->ep_post_recv_func = told_recv;
-	table->ep_post_rdma_read_func = told_read;
-	table->ep_post_rdma_write_func = told_write;
-	table->srq_post_recv_func = told_srq_recv;
+	table->ep_post_send_func = diag_send;
+	table->ep_post_recv_func = diag_recv;
+	table->ep_post_rdma_read_func = diag_read;
+	table->ep_post_rdma_write_func = diag_write;
+	table->srq_post_recv_func = diag_srq_recv;
 	if (!bind_beneath) /* threads may already call through it */
 		bind_beneath = table->rmr_bind_func;
-	table->rmr_bind_func = told_bind;
+	table->rmr_bind_func = diag_bind;
 }

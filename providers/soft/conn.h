@@ -34,7 +34,7 @@ void soft_ep_drained(struct soft_ep *ep);
  * The peer has shown that it is connected. When this returns, that has been reported to libdatp.
  * The caller holds at most a poll lock.
  */
-void soft_ep_heard(struct soft_ep *ep, uint32_t gen);
+void soft_ep_established(struct soft_ep *ep, uint32_t gen);
 /*
  * For an endpoint that is COMPLETION_PENDING: checks whether the active side has opened the
  * connection, and if so, reports it. No lock held.

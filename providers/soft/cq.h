@@ -267,7 +267,7 @@ static inline void soft_ring_notify(struct soft_ring *ring, struct soft_peer *ow
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(atomic_load_explicit(&ring->notify, memory_order_relaxed) == SOFT_NOTIFY_POLLED &&
-				     soft_fence_heard,
+				     soft_fence_registered,
 			     1))
 		return;
 	soft_fence(); /* see soft_cq_arm */

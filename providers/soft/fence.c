@@ -10,13 +10,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-bool soft_fence_heard;
+bool soft_fence_registered;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic bool refused;
 
 static void register_once(void)
 {
-	soft_fence_heard = fence_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+	soft_fence_registered = fence_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
 void soft_fence_init(void)
@@ -27,7 +27,7 @@ void soft_fence_init(void)
 bool soft_fence_reaches(void)
 {
 	/* relaxed: a hint */
-	return soft_fence_heard && !atomic_load_explicit(&refused, memory_order_relaxed);
+	return soft_fence_registered && !atomic_load_explicit(&refused, memory_order_relaxed);
 }
 
 void soft_fence_everybody(void)

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 
 /* True if our threads pass the fences of other processes. Constant once an IA is open. */
-extern bool soft_fence_heard;
+extern bool soft_fence_registered;
 
 /* Registers this process for such fences. Any thread, any number of times; only the first call takes time. */
 void soft_fence_init(void);
 /* Returns true if soft_fence_everybody() works, as far as is known. Any thread. */
 bool soft_fence_reaches(void);
 /*
- * Makes each thread of each process with `soft_fence_heard` pass a full fence, our own threads
+ * Makes each thread of each process with `soft_fence_registered` pass a full fence, our own threads
  * included. It interrupts threads on other processors, so it is for rare use. It is no cancellation
  * point.
  */

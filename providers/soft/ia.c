@@ -506,7 +506,7 @@ static const struct datp_ops soft_ops = {
  * As soft_post_lock(). A program that has seen the peer's data in its memory knows that it is connected, and may post at once:
  * the post must not fail because the service thread has not read the RTU yet.
  */
-static inline __attribute__((always_inline)) bool post_lock_heard(struct datp_ep *ep)
+static inline __attribute__((always_inline)) bool post_lock_established(struct datp_ep *ep)
 {
 	/* relaxed: a hint, and the post looks at the state under the lock */
 	if (__builtin_expect(atomic_load_explicit(&ep->state, memory_order_relaxed) ==
@@ -517,7 +517,7 @@ static inline __attribute__((always_inline)) bool post_lock_heard(struct datp_ep
 }
 
 /* The SDK's data path, for operations that are not on the fast path, and for RDMA posts. */
-DATP_FAST_PATH_LOCKED(soft_ops, post_lock_heard, soft_post_unlock)
+DATP_FAST_PATH_LOCKED(soft_ops, post_lock_established, soft_post_unlock)
 
 static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)

@@ -342,9 +342,8 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 		cell_drop(cq->ia, cell);
 		return true;
 	}
-	soft_ep_heard(
-		ep,
-		cell->gen); /* data shows that the peer is connected, if nothing else has shown it yet */
+	/* data show that the peer is connected, if nothing else has shown it yet */
+	soft_ep_established(ep, cell->gen);
 	datp_lock(&ep->base.lock);
 	/*
 	 * It has to be the endpoint's own ring: otherwise the completion would be returned as an
@@ -541,7 +540,7 @@ static bool ready_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side s
 	if (!atomic_exchange_explicit(&ep->port->ready_link[side].queued, 0, memory_order_acq_rel))
 		return false;
 	if (side == SOFT_SIDE_RECV)
-		soft_ep_heard(ep, ep->gen);
+		soft_ep_established(ep, ep->gen);
 	*again |= ready_take(cq, ep, side);
 	return true;
 }

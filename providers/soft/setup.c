@@ -508,44 +508,44 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 /* The accept was given up while it was being made, and the peer does not know that. */
 static void unwanted_now(struct datp_ep *base)
 {
-	soft_ep_end_unheard(soft_ep(base), 0, DAT_CONNECTION_EVENT_DISCONNECTED);
+	soft_ep_end_unreported(soft_ep(base), 0, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-void soft_ep_heard(struct soft_ep *ep, uint32_t gen)
+void soft_ep_established(struct soft_ep *ep, uint32_t gen)
 {
 	uint32_t waiting = gen;
 
-	/* acquire: if another thread has set it to 0, that thread's count in `hearing` is seen below */
+	/* acquire: if another thread has set it to 0, that thread's count in `establishing` is seen below */
 	if (atomic_load_explicit(&ep->accepting, memory_order_acquire) == gen && gen) {
 		/* relaxed: the exchange releases it, and decides which thread reports */
-		atomic_fetch_add_explicit(&ep->hearing, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&ep->establishing, 1, memory_order_relaxed);
 		if (atomic_compare_exchange_strong(&ep->accepting, &waiting, 0) &&
 		    !datp_cm_established(&ep->base, NULL, 0))
 			/* libdatp has ended the connection before. Without memory for this call, the reset ends it here */
 			(void)datp_ep_call(&ep->base, unwanted_now);
 		/* release: it has been reported */
-		atomic_fetch_sub_explicit(&ep->hearing, 1, memory_order_release);
+		atomic_fetch_sub_explicit(&ep->establishing, 1, memory_order_release);
 	}
 	/*
 	 * What the peer has sent must complete after the report, so this waits for the thread that
 	 * reports. That thread takes no lock that a poll holds. acquire: pairs with the release above
 	 */
-	while (atomic_load_explicit(&ep->hearing, memory_order_acquire))
+	while (atomic_load_explicit(&ep->establishing, memory_order_acquire))
 		sched_yield();
 }
 
 void soft_ep_look(struct soft_ep *ep)
 {
-	/* relaxed: soft_ep_heard() looks again */
+	/* relaxed: soft_ep_established() looks again */
 	uint32_t gen = atomic_load_explicit(&ep->accepting, memory_order_relaxed);
 	bool biased = datp_bias_lock(&ep->bias, &ep->base.lock);
 	/* acquire: see reply_open() */
 	bool confirmed = atomic_load_explicit(&ep->port->confirmed, memory_order_acquire) == gen;
 
 	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
-	/* if it is 0, another thread may be reporting it now, and soft_ep_heard() waits for that */
+	/* if it is 0, another thread may be reporting it now, and soft_ep_established() waits for that */
 	if (!gen || confirmed)
-		soft_ep_heard(ep, gen);
+		soft_ep_established(ep, gen);
 }
 
 /* Takes the endpoint of an answer off its socket; returns NULL if it has given up. soft_ia.lock */
@@ -700,7 +700,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	rtu.keep = socket_keep(sock, false);
 	if (!datp_cm_established(&ep->base, msg->pdata, msg->pdata_len)) {
 		rtu.type = SOFT_MSG_CANCEL;
-		soft_ep_end_unheard(ep, msg->gen, 0);
+		soft_ep_end_unreported(ep, msg->gen, 0);
 	}
 	socket_take_ep(sock);
 	datp_lock(&sock->ia->lock);
@@ -754,7 +754,7 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	(void)socket_keep(sock, msg->keep);
 	ep = socket_take_ep(sock);
 	if (ep)
-		soft_ep_heard(ep, msg->gen);
+		soft_ep_established(ep, msg->gen);
 	if (ep && !served)
 		soft_ep_end_and_tell(ep, msg->gen, DAT_CONNECTION_EVENT_BROKEN, false,
 				     DAT_CONNECTION_EVENT_BROKEN);
@@ -803,7 +803,7 @@ static void on_disconnect(struct soft_socket *sock, const struct soft_msg *msg)
 
 	if (!ep || !msg->gen || ep_gen_with(ep, sock->peer) != msg->gen)
 		return;
-	soft_ep_heard(ep, msg->gen);
+	soft_ep_established(ep, msg->gen);
 	soft_ep_end_and_tell(ep, msg->gen, 0, false, why);
 }
 

@@ -24,7 +24,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
 void soft_ep_ended(struct soft_ep *ep);
 /* The same for a caller that has nothing to tell libdatp. Returns at once on the service thread. */
-void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
+void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
 /*
  * The same, and reports to libdatp `why`, or that the accept has failed. No lock. On the service
  * thread it returns at once: if the peer accesses our memory, the teardown follows when that access

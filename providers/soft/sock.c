@@ -292,10 +292,10 @@ static int socket_read_fd(struct msghdr *hdr)
 	return fd;
 }
 
-enum heard { HEARD_NOTHING, HEARD_MESSAGE, HEARD_RING, HEARD_END };
+enum input { INPUT_NOTHING, INPUT_MESSAGE, INPUT_RING, INPUT_END };
 
-/* Reads a message; *fd becomes the descriptor that came with it, or -1. HEARD_END: no more messages can come. */
-static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, int *fd)
+/* Reads a message; *fd becomes the descriptor that came with it, or -1. INPUT_END: no more messages can come. */
+static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, int *fd)
 {
 	struct iovec iov = { msg, sizeof *msg };
 	union {
@@ -307,7 +307,7 @@ static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 			      .msg_control = &control,
 			      .msg_controllen = CMSG_LEN(sizeof(int)) };
 	static struct log_limit nonsense;
-	enum heard heard = HEARD_END;
+	enum input input = INPUT_END;
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	*fd = -1;
@@ -315,24 +315,24 @@ static enum heard socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 	if (got < 0 && errno == ECONNRESET)
 		got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-		return HEARD_NOTHING;
+		return INPUT_NOTHING;
 	if (got > 0)
 		*fd = socket_read_fd(&hdr);
 	if (got == 1)
-		heard = HEARD_RING;
+		input = INPUT_RING;
 	else if (got == (ssize_t)sizeof *msg && !(hdr.msg_flags & MSG_TRUNC) &&
 		 msg->magic == SOFT_MSG_MAGIC && msg->version == SOFT_SHM_VERSION &&
 		 msg->pdata_len <= SOFT_PDATA_MAX)
-		heard = msg->type == SOFT_MSG_RING ? HEARD_RING : HEARD_MESSAGE;
+		input = msg->type == SOFT_MSG_RING ? INPUT_RING : INPUT_MESSAGE;
 	else if (got > 0)
 		soft_complain(
 			&nonsense, 1,
 			"soft: process %d uses another version of OpenDAT, or another protocol; it "
 			"is refused",
 			(int)sock->pid);
-	if (heard != HEARD_MESSAGE && *fd >= 0)
+	if (input != INPUT_MESSAGE && *fd >= 0)
 		close(*fd);
-	return heard;
+	return input;
 }
 
 /* Keeps the memory of a socket that is ended meanwhile until it is released. Service thread. */
@@ -356,21 +356,21 @@ static void socket_let_go(struct soft_socket *sock)
 void soft_socket_read(struct soft_socket *sock)
 {
 	struct soft_ia *ia = sock->ia;
-	enum heard heard = HEARD_MESSAGE;
+	enum input input = INPUT_MESSAGE;
 	struct soft_msg msg;
 	bool rung = false;
 	int fd;
 
 	/* a handler may end the socket */
 	socket_hold(sock);
-	for (int n = 0; n < READ_MAX && !sock->ended && (heard == HEARD_MESSAGE || heard == HEARD_RING);
+	for (int n = 0; n < READ_MAX && !sock->ended && (input == INPUT_MESSAGE || input == INPUT_RING);
 	     n++) {
-		heard = socket_read(sock, &msg, &fd);
-		if (heard == HEARD_MESSAGE)
+		input = socket_read(sock, &msg, &fd);
+		if (input == INPUT_MESSAGE)
 			soft_conn_message(sock, &msg, fd);
-		rung = rung || heard == HEARD_RING;
+		rung = rung || input == INPUT_RING;
 	}
-	if (heard == HEARD_END && !sock->ended)
+	if (input == INPUT_END && !sock->ended)
 		soft_conn_hangup(sock);
 	socket_let_go(sock);
 	if (rung)

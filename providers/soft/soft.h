@@ -222,8 +222,8 @@ struct soft_ep {
 	/* The connection; EP lock. `open`: between establishment and the end. */
 	bool open;
 	_Atomic uint32_t
-		accepting;   /* passive side: the generation, from the reply until the peer is heard; else 0 */
-	_Atomic uint32_t hearing; /* threads that have heard the peer and may be reporting the connection */
+		accepting;   /* passive side: the generation, from the reply until the peer is connected; else 0 */
+	_Atomic uint32_t establishing; /* threads that have seen that the peer is connected and may be reporting it */
 	bool failing;	     /* an operation has failed: nothing more is executed, the teardown follows */
 	bool draining;	     /* graceful disconnect: the teardown begins when the last request is done */
 	bool draining_done;  /* and the service thread has been asked to begin it */

@@ -357,7 +357,7 @@ static void teardown_go_on(struct soft_ep *ep)
 	teardown_report(ep);
 }
 
-void soft_ep_end_unheard(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell)
+void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell)
 {
 	if (teardown_begin(ep, gen, tell, false))
 		teardown_go_on(ep);

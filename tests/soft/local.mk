@@ -60,9 +60,9 @@ SOFT_API_TESTS = \
 	tests/soft/corrupt_test \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
+	tests/soft/established_test \
 	tests/soft/fork_test \
 	tests/soft/gone_test \
-	tests/soft/heard_test \
 	tests/soft/hostile_test \
 	tests/soft/hostile/held_test \
 	tests/soft/hostile/peer_test \
@@ -109,11 +109,11 @@ tests_soft_fork_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
 tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_gone_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
-tests_soft_heard_test_SOURCES = tests/soft/heard_test.c
-tests_soft_heard_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_established_test_SOURCES = tests/soft/established_test.c
+tests_soft_established_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 # libdatp calls a function of the program
-tests_soft_heard_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-tests_soft_heard_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_established_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_soft_established_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_pending_test_SOURCES = tests/soft/pending_test.c
 tests_soft_pending_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -186,7 +186,7 @@ bool model_bound_over(void);
 #define datp_loop_call(ia, f, arg) model_loop_call(f, arg)
 enum datp_err model_loop_call(void (*fn)(void *arg), void *arg);
 void model_srq_take(struct datp_wqe *wqe, struct datp_ep *ep);
-#define soft_ep_heard(ep, gen)	  model_ep_heard(ep, gen)
+#define soft_ep_established(ep, gen) model_ep_established(ep, gen)
 #define soft_ep_fail(ep)	  model_ep_fail(ep)
 #define soft_ep_corrupted(ep)	  model_ep_fail(ep)
 #define soft_ep_revoke_locked(ep, peer, gen) model_ep_revoke_locked(ep, peer, gen)

@@ -35,7 +35,7 @@ bool model_peer_lost(struct soft_peer *peer);
 void model_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen);
 void model_peer_wake(struct soft_peer *peer);
 void model_tick_set(struct soft_ia *ia);
-void model_ep_heard(struct soft_ep *ep, uint32_t gen);
+void model_ep_established(struct soft_ep *ep, uint32_t gen);
 void model_ep_fail(struct soft_ep *ep);
 
 /* The provider's own, which have other names here. */
@@ -105,7 +105,7 @@ bool model_peer_lost(struct soft_peer *peer)
 	return world.lost && model_dead(0);
 }
 
-void model_ep_heard(struct soft_ep *ep, uint32_t gen)
+void model_ep_established(struct soft_ep *ep, uint32_t gen)
 {
 	(void)ep, (void)gen;
 }
@@ -266,7 +266,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 }
 
 /* Of a kernel that lets us. */
-bool soft_fence_heard = true;
+bool soft_fence_registered = true;
 
 void soft_fence_init(void)
 {

@@ -110,7 +110,7 @@ static bool retry_is_due(void)
 }
 
 /* The length of what comes next; -1: there is nothing. */
-static ssize_t heard(int fd)
+static ssize_t received(int fd)
 {
 	struct soft_msg msg;
 
@@ -126,13 +126,13 @@ static void ring_that_there_is_no_memory_for_is_sent_later(void)
 	CHECK(soft_socket_ring(sock)); /* one at a time */
 	no_memory = ENOMEM;
 	CHECK(soft_sockets_retry(ia)); /* there is still none */
-	CHECK_EQ_INT(heard(far_end), -1);
+	CHECK_EQ_INT(received(far_end), -1);
 	no_memory = 0;
 	CHECK(!soft_sockets_retry(ia));
-	CHECK_EQ_INT(heard(far_end), 1);
-	CHECK_EQ_INT(heard(far_end), -1);
+	CHECK_EQ_INT(received(far_end), 1);
+	CHECK_EQ_INT(received(far_end), -1);
 	CHECK(soft_socket_ring(sock));
-	CHECK_EQ_INT(heard(far_end), 1);
+	CHECK_EQ_INT(received(far_end), 1);
 }
 
 static void message_that_there_is_no_memory_for_is_sent_later(void)
@@ -145,12 +145,12 @@ static void message_that_there_is_no_memory_for_is_sent_later(void)
 	no_memory = 0;
 	CHECK(soft_socket_send(sock, &msg)); /* none overtakes another */
 	CHECK(soft_socket_ring(sock));
-	CHECK_EQ_INT(heard(far_end), -1);
+	CHECK_EQ_INT(received(far_end), -1);
 	CHECK(!soft_sockets_retry(ia));
-	CHECK_EQ_INT(heard(far_end), sizeof msg);
-	CHECK_EQ_INT(heard(far_end), sizeof msg);
-	CHECK_EQ_INT(heard(far_end), 1);
-	CHECK_EQ_INT(heard(far_end), -1);
+	CHECK_EQ_INT(received(far_end), sizeof msg);
+	CHECK_EQ_INT(received(far_end), sizeof msg);
+	CHECK_EQ_INT(received(far_end), 1);
+	CHECK_EQ_INT(received(far_end), -1);
 }
 
 /* The sender has done what it owes, and rings no second time. */
@@ -166,7 +166,7 @@ static void ring_that_was_not_sent_outlives_its_socket(void)
 	CHECK(soft_socket_ring(sock));
 	no_memory = 0;
 	soft_socket_end(sock);
-	CHECK_EQ_INT(heard(other_end), 1);
+	CHECK_EQ_INT(received(other_end), 1);
 	soft_socket_end(other);
 	close(other_end);
 }

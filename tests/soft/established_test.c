@@ -171,6 +171,6 @@ static const struct check_test tests[] = { CHECK_TEST(send_upon_data_of_the_peer
 					   CHECK_TEST(write_upon_data_of_the_peer_finds_the_connection_by_itself),
 					   CHECK_END };
 
-static const struct check_suite heard = { .name = "heard", .teardown = forget, .tests = tests };
+static const struct check_suite established = { .name = "established", .teardown = forget, .tests = tests };
 
-CHECK_SUITES(&heard);
+CHECK_SUITES(&established);

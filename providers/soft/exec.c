@@ -485,7 +485,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	if (!exec_match(dir, r, desc, status))
 		return false;
 	if (dir->initiator)
-		dir->ep->untaken = &desc->state;
+		dir->ep->last_unread = &desc->state;
 	if (atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE) {
 		dir->news = true;
 		dir->told = r->msg + 1;

@@ -132,10 +132,10 @@ void soft_port_begin(struct soft_ep *ep)
 	atomic_store_explicit(&port->told, 0, memory_order_relaxed);
 	for (int side = 0; side < 2; side++)
 		atomic_store_explicit(&port->ready_link[side].queued, 0, memory_order_relaxed);
-	ep->untaken = NULL;
+	ep->last_unread = NULL;
 	ep->next_cell = NULL;
 	ep->msg = ep->credit = ep->in_msg = ep->told = ep->executed = ep->turns = ep->sq_reaped = 0;
-	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->hurried = ep->rest[0] = ep->rest[1] = false;
+	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->turn_expired = ep->rest[0] = ep->rest[1] = false;
 }
 
 enum datp_err soft_ep_create(struct datp_ep *base)

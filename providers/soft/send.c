@@ -145,8 +145,8 @@ bool soft_send_straight(const struct soft_ep *ep, uint32_t msg, uint64_t len)
 	const struct soft_layout *to = &ep->rlayout;
 
 	/* relaxed: a hint */
-	if (len < SOFT_COOP_MIN && ep->untaken &&
-	    atomic_load_explicit(ep->untaken, memory_order_relaxed))
+	if (len < SOFT_COOP_MIN && ep->last_unread &&
+	    atomic_load_explicit(ep->last_unread, memory_order_relaxed))
 		return false;
 	return (ep->peer->cma || ep->peer->self) && !to->srq &&
 	       soft_recv_posted(ep->rport, to->rq_base + msg);
@@ -182,7 +182,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 		flags |= SOFT_CELL_SLOT;
 		cell->from = ep->my_slot;
 		cell->slot = slot;
-		ep->untaken = &slot_at(ia, slot)->busy;
+		ep->last_unread = &slot_at(ia, slot)->busy;
 	}
 	soft_cell_address(cell, ep, len, flags);
 	soft_ring_publish(cell, position);

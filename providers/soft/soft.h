@@ -241,7 +241,7 @@ struct soft_ep {
 	uint32_t msg;	    /* messages sent */
 	uint32_t credit;    /* the peer's `delivered`, as last read */
 	/* `busy` of the slot of our last message that had one: 0 when the peer has read it; or NULL */
-	const _Atomic uint32_t *untaken;
+	const _Atomic uint32_t *last_unread;
 	/*
 	 * [initiator]: requests of that direction are left for the next poll, because the peer adds
 	 * them as fast as we execute
@@ -261,7 +261,7 @@ struct soft_ep {
 	 * buffer of our SRQ, or the messages of `told` come behind that message.
 	 */
 	bool deferred;
-	bool hurried; /* a message of this connection has waited for its turn as long as the bound: none waits any more */
+	bool turn_expired; /* a message of this connection has waited for its turn as long as the bound: none waits any more */
 	struct soft_unexpected *unexpected, **unexpected_end;
 	uint32_t unexpected_count;
 

@@ -39,7 +39,7 @@ static bool peer_executes(const struct soft_ep *ep)
 bool soft_turn_waits(const struct soft_ep *ep, uint32_t msg)
 {
 	/* in this order: a peer that has released the execution lock has left its results before that */
-	return !ep->hurried && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
+	return !ep->turn_expired && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
 }
 
 void soft_turn_hide(struct soft_cq *cq)
@@ -107,7 +107,7 @@ void soft_turn_pass(struct soft_cq *cq)
 		return;
 	ep = lock_ep(cq, head_cell(cq, &head));
 	if (ep) {
-		ep->hurried = true;
+		ep->turn_expired = true;
 		datp_unlock(&ep->base.lock);
 	}
 	show(cq);

@@ -231,7 +231,7 @@ static void ring_woken(struct soft_ring *ring, uint32_t wanted)
 		atomic_fetch_and_explicit(&ring->notify, ~SOFT_NOTIFY_TAKEN(wanted), memory_order_relaxed);
 }
 
-bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
+bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg)
 {
 	uint64_t position;
 	/*

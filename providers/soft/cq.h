@@ -33,7 +33,7 @@ void soft_cq_calm(struct soft_cq *cq);			       /* says in the ring that its own
  * receives complete when the owner has taken all cells before it. Returns false if the ring is
  * full. The caller calls soft_cq_notify() next. EP lock.
  */
-bool soft_cq_tell(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg);
+bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg);
 /* As soft_ring_notify(), for what the owner's process has published itself. */
 void soft_cq_notify(struct soft_cq *cq);
 /* Wakes all that sleep at the queue, whether they have asked for it or not. */

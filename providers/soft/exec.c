@@ -69,8 +69,8 @@ struct soft_dir {
 	struct soft_mr *imr, *tmr;
 	uint32_t igen, tgen; /* the connection, as each side numbers it */
 	bool initiator;	     /* this side is the initiator */
-	bool news;	     /* the target's ring needs a cell: receives of messages before `told` are done */
-	uint32_t told;
+	bool announce;	     /* the target's ring needs a cell: receives of messages before `announced` are done */
+	uint32_t announced;
 	bool left;	     /* the execution lock has been left to the other side */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
 	struct soft_right right; /* the right to access the peer's memory */
@@ -487,8 +487,8 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	if (dir->initiator)
 		dir->ep->last_unread = &desc->state;
 	if (atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE) {
-		dir->news = true;
-		dir->told = r->msg + 1;
+		dir->announce = true;
+		dir->announced = r->msg + 1;
 	}
 	return true;
 }
@@ -520,17 +520,17 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 }
 
 /*
- * The target's receives of the messages before `told` are done, or are being done: they complete
- * when everything before this cell has been taken. Returns false if there is no cell.
+ * The target's receives of the messages before `announced` are done, or are being done: they
+ * complete when everything before this cell has been taken. Returns false if there is no cell.
  */
-static bool cell_tell(struct soft_ep *ep, uint32_t told)
+static bool cell_announce(struct soft_ep *ep, uint32_t announced)
 {
 	uint64_t position;
 	struct soft_cell *cell = soft_ring_reserve(ep->rring, ep->rmask, ep->my_slot, &position);
 
 	if (!cell)
 		return false;
-	soft_ring_publish_done(cell, position, ep->rindex, ep->rgen, told);
+	soft_ring_publish_done(cell, position, ep->rindex, ep->rgen, announced);
 	return true;
 }
 
@@ -539,15 +539,15 @@ static bool cell_tell(struct soft_ep *ep, uint32_t told)
  * Only the owner of an SRQ can provide one of its buffers, and that must not wait until somebody
  * polls the event queue: so the service thread there is told, too.
  */
-static void exec_tell_target(struct soft_dir *dir, bool blocked)
+static void exec_notify_target(struct soft_dir *dir, bool blocked)
 {
 	struct soft_ep *ep = dir->ep;
-	bool bell = false, told = dir->news && cell_tell(ep, dir->told);
+	bool bell = false, announced = dir->announce && cell_announce(ep, dir->announced);
 
-	if (dir->news && !told)
+	if (dir->announce && !announced)
 		/* relaxed: soft_ring_mark_ready() releases it */
-		atomic_store_explicit(&dir->tp->told, dir->told, memory_order_relaxed);
-	if (blocked || !told)
+		atomic_store_explicit(&dir->tp->announced, dir->announced, memory_order_relaxed);
+	if (blocked || !announced)
 		bell = soft_ring_mark_ready(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
 		       dir->tl->srq;
 	soft_ring_notify(ep->rring, dir->peer);
@@ -555,7 +555,7 @@ static void exec_tell_target(struct soft_dir *dir, bool blocked)
 		soft_peer_wake(dir->peer);
 }
 
-static void exec_tell_initiator(struct soft_dir *dir)
+static void exec_notify_initiator(struct soft_dir *dir)
 {
 	struct soft_ep *ep = dir->ep;
 
@@ -569,13 +569,13 @@ static void exec_tell_initiator(struct soft_dir *dir)
 /* A thread that sees the last byte of a write also finds the receives of the sends before it. */
 static void dir_announce(struct soft_dir *dir)
 {
-	if (!dir->news)
+	if (!dir->announce)
 		return;
 	if (dir->initiator)
-		exec_tell_target(dir, false);
+		exec_notify_target(dir, false);
 	else
-		soft_recv_tell(dir->ep, dir->told);
-	dir->news = false;
+		soft_recv_announce(dir->ep, dir->announced);
+	dir->announce = false;
 }
 
 static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
@@ -732,8 +732,8 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + e->msg);
 	match_done(e->len, e->solicited, desc, DAT_DTO_SUCCESS, &status);
-	dir->news = true;
-	dir->told = SOFT_ONCE(e->msg) + 1;
+	dir->announce = true;
+	dir->announced = SOFT_ONCE(e->msg) + 1;
 	request_done(dir, e, status);
 	*n = 1;
 	return true;
@@ -763,11 +763,11 @@ static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 		 */
 		if (dir->left)
 			break;
-		if (initiator && (dir->news || blocked) && dir_open(dir))
-			exec_tell_target(dir, blocked);
+		if (initiator && (dir->announce || blocked) && dir_open(dir))
+			exec_notify_target(dir, blocked);
 		if (!initiator && n && dir_open(dir))
-			exec_tell_initiator(dir);
-		dir->news = false;
+			exec_notify_initiator(dir);
+		dir->announce = false;
 		n = 0;
 	} while (!exec_release(dir, last));
 	if (last && !dir->left && !dir->ep->failing)
@@ -799,7 +799,7 @@ void soft_exec_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 	if ((int32_t)(ep->executed - seq) > 0 || ep->rlayout.srq ||
 	    !soft_recv_posted(ep->rport, ep->rlayout.rq_base + msg))
 		return;
-	if (!cell_tell(ep, msg + 1))
+	if (!cell_announce(ep, msg + 1))
 		return;
 	ep->turns = seq + 1;
 	soft_ring_notify(ep->rring, ep->peer);

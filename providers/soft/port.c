@@ -129,12 +129,13 @@ void soft_port_begin(struct soft_ep *ep)
 	atomic_store_explicit(&port->failed, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->want_bell, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->pieces, 0, memory_order_relaxed);
-	atomic_store_explicit(&port->told, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->announced, 0, memory_order_relaxed);
 	for (int side = 0; side < 2; side++)
 		atomic_store_explicit(&port->ready_link[side].queued, 0, memory_order_relaxed);
 	ep->last_unread = NULL;
 	ep->next_cell = NULL;
-	ep->msg = ep->credit = ep->in_msg = ep->told = ep->executed = ep->turns = ep->sq_reaped = 0;
+	ep->msg = ep->credit = ep->in_msg = ep->announced = ep->executed = ep->turns =
+		ep->sq_reaped = 0;
 	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->turn_expired = ep->rest[0] = ep->rest[1] = false;
 }
 
@@ -278,5 +279,5 @@ void soft_ep_free(struct datp_ep *base)
 	soft_ep_unpoll(ep);
 	datp_bias_fini(&ep->bias, &base->lock);
 	soft_arena_free(ia, &ep->port_mem);
-	free(ep->news);
+	free(ep->end_msg);
 }

@@ -208,12 +208,12 @@ void soft_recv_progress(struct soft_ep *ep)
 	}
 }
 
-void soft_recv_tell(struct soft_ep *ep, uint32_t msg)
+void soft_recv_announce(struct soft_ep *ep, uint32_t msg)
 {
 	struct soft_cq *cq = soft_ep_recv_cq(ep);
 
-	if (!soft_cq_tell(cq, ep->index, ep->gen, msg)) {
-		ep->told = msg;
+	if (!soft_cq_announce(cq, ep->index, ep->gen, msg)) {
+		ep->announced = msg;
 		soft_ring_mark_ready(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 	}
 	soft_cq_notify(cq);
@@ -251,8 +251,8 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 static void catch_up(struct soft_ep *ep)
 {
 	if (!ep->base.srq) {
-		deliver_before(ep, ep->told);
-		ep->deferred = soft_recv_is_ahead(ep, ep->told);
+		deliver_before(ep, ep->announced);
+		ep->deferred = soft_recv_is_ahead(ep, ep->announced);
 	}
 	soft_recv_progress(ep);
 }
@@ -291,13 +291,13 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
  * Takes a cell that keeps the turn of the messages before `msg`. Returns false if the cell has to
  * wait, because the peer is executing one of them. EP lock.
  */
-static bool told_take(struct soft_ep *ep, uint32_t msg)
+static bool announced_take(struct soft_ep *ep, uint32_t msg)
 {
 	bool waits = false;
 
 	if (ep->base.srq) {
-		if ((int32_t)(msg - ep->told) > 0)
-			ep->told = msg;
+		if ((int32_t)(msg - ep->announced) > 0)
+			ep->announced = msg;
 		soft_recv_progress(ep);
 		return true;
 	}
@@ -353,7 +353,7 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
 		message_take(ep, cell, out, n);
 	else if (mine)
-		taken = told_take(ep, SOFT_ONCE(cell->msg));
+		taken = announced_take(ep, SOFT_ONCE(cell->msg));
 	datp_unlock(&ep->base.lock);
 	if (!mine)
 		cell_drop(cq->ia, cell);
@@ -427,7 +427,7 @@ void soft_sq_reap(struct soft_ep *ep)
  */
 static bool ready_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 {
-	if (soft_cq_tell(soft_ep_recv_cq(ep), ep->index, ep->gen, ep->told)) {
+	if (soft_cq_announce(soft_ep_recv_cq(ep), ep->index, ep->gen, ep->announced)) {
 		soft_cq_notify(soft_ep_recv_cq(ep));
 		return false;
 	}
@@ -449,19 +449,20 @@ static bool ready_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 static bool ready_receive(struct soft_cq *cq, struct soft_ep *ep)
 {
 	/* relaxed: acquired with the flag, see ready_poll() */
-	uint32_t told = atomic_load_explicit(&ep->port->told, memory_order_relaxed);
+	uint32_t announced = atomic_load_explicit(&ep->port->announced, memory_order_relaxed);
 
 	if (ep->base.srq) {
 		/* the turn of a message has come already, and it has no buffer yet */
-		if ((int32_t)(ep->told - ep->in_msg) > 0)
+		if ((int32_t)(ep->announced - ep->in_msg) > 0)
 			soft_recv_progress(ep);
 		ep->deferred = true;
 		return ready_keep_turn(cq, ep);
 	}
 	soft_recv_progress(ep);
-	if (soft_recv_is_ahead(ep, told) && !(soft_recv_is_ahead(ep, ep->told) && (int32_t)(ep->told - told) > 0))
-		ep->told = told;
-	return soft_recv_is_ahead(ep, ep->told) && ready_keep_turn(cq, ep);
+	if (soft_recv_is_ahead(ep, announced) &&
+	    !(soft_recv_is_ahead(ep, ep->announced) && (int32_t)(ep->announced - announced) > 0))
+		ep->announced = announced;
+	return soft_recv_is_ahead(ep, ep->announced) && ready_keep_turn(cq, ep);
 }
 
 /* Serves a port of ours that was on the ready list. Returns as ready_receive(). */
@@ -753,7 +754,7 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 	uint32_t pz;
 
 	/* the cell that keeps its turn has not been taken yet */
-	if (r->turn && (int32_t)(r->msg - ep->told) >= 0)
+	if (r->turn && (int32_t)(r->msg - ep->announced) >= 0)
 		return false;
 	/* its turn comes after the eager messages before it, which may still be in the ring */
 	ep->deferred = true;

@@ -14,7 +14,7 @@ void soft_recv_progress(struct soft_ep *ep);
  * As the target, this side has filled the receives of the messages before `msg`: publishes a cell,
  * so that they complete when all that came to the queue before has been taken. EP lock.
  */
-void soft_recv_tell(struct soft_ep *ep, uint32_t msg);
+void soft_recv_announce(struct soft_ep *ep, uint32_t msg);
 /* At the end of a connection: completes the receives that the executor filled before the port was closed. EP lock. */
 void soft_recv_flush(struct soft_ep *ep);
 /*

@@ -756,8 +756,8 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	if (ep)
 		soft_ep_established(ep, msg->gen);
 	if (ep && !served)
-		soft_ep_end_and_tell(ep, msg->gen, DAT_CONNECTION_EVENT_BROKEN, false,
-				     DAT_CONNECTION_EVENT_BROKEN);
+		soft_ep_end_and_report(ep, msg->gen, DAT_CONNECTION_EVENT_BROKEN, false,
+				       DAT_CONNECTION_EVENT_BROKEN);
 	if (!sock->kept)
 		soft_socket_end(sock);
 }
@@ -777,7 +777,7 @@ static void on_cancel(struct soft_socket *sock)
 	if (ep && sock->active)
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	else if (ep) /* the peer's data may have established the connection already */
-		soft_ep_end_and_tell(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
+		soft_ep_end_and_report(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
 }
 
 /*
@@ -804,7 +804,7 @@ static void on_disconnect(struct soft_socket *sock, const struct soft_msg *msg)
 	if (!ep || !msg->gen || ep_gen_with(ep, sock->peer) != msg->gen)
 		return;
 	soft_ep_established(ep, msg->gen);
-	soft_ep_end_and_tell(ep, msg->gen, 0, false, why);
+	soft_ep_end_and_report(ep, msg->gen, 0, false, why);
 }
 
 void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena_fd)
@@ -850,7 +850,7 @@ static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 		uint32_t gen = ep ? ep_gen_with(ep, peer) : 0;
 
 		if (gen)
-			soft_ep_end_and_tell(ep, gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
+			soft_ep_end_and_report(ep, gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
 	}
 }
 

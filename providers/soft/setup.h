@@ -16,26 +16,26 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 		  bool accepting);
 /*
  * Ends an open connection of that generation (0: of any). Returns true if this call has ended it
- * (and has told the peer, if `tell` is not 0); the caller calls soft_ep_ended() when libdatp has
- * been told too, since others that want to end the connection wait for that. Returns false if it
- * was not open (only_failing: or if nothing has failed); then its end is over when this returns. No
- * lock.
+ * (and has told the peer, if `peer_event` is not 0); the caller calls soft_ep_ended() when libdatp
+ * has been told too, since others that want to end the connection wait for that. Returns false if
+ * it was not open (only_failing: or if nothing has failed); then its end is over when this returns.
+ * No lock.
  */
-bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing);
+bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing);
 void soft_ep_ended(struct soft_ep *ep);
 /* The same for a caller that has nothing to tell libdatp. Returns at once on the service thread. */
-void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell);
+void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event);
 /*
  * The same, and reports to libdatp `why`, or that the accept has failed. No lock. On the service
  * thread it returns at once: if the peer accesses our memory, the teardown follows when that access
  * has ended, or at the bound; if the peer has ended the connection and its last messages are behind a
  * held cell (held.h), the teardown follows when they are taken.
  */
-bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
-			  bool only_failing, DAT_EVENT_NUMBER why);
+bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
+			    bool only_failing, DAT_EVENT_NUMBER why);
 void soft_ep_await_end(struct soft_ep *ep);
 /* Sends a message to the peer of this connection. No lock. */
-void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg);
+void soft_ep_send_msg(struct soft_ep *ep, const struct soft_msg *msg);
 /* Cancels the connection set-up, if there is one, and tells the peer. No lock. */
 void soft_ep_cancel(struct soft_ep *ep);
 

@@ -234,7 +234,7 @@ struct soft_port {
 		_Atomic uint32_t next, queued;
 	} ready_link[2];
 	/* Executor, if it is the initiator: as soft_cell.msg, written if the ring had no cell to say it. */
-	_Atomic uint32_t told;
+	_Atomic uint32_t announced;
 };
 
 /* ---- memory regions ---- */

@@ -196,7 +196,7 @@ struct soft_exec_watch {
 struct soft_teardown {
 	struct soft_exec_watch watch[2];
 	uint64_t until, looked; /* the deadline of this wait; bound.h */
-	DAT_EVENT_NUMBER tell; /* the event for the peer; 0: none */
+	DAT_EVENT_NUMBER peer_event; /* the event for the peer; 0: none */
 	DAT_EVENT_NUMBER why;  /* the event for libdatp; 0: none */
 	bool deliver;	       /* complete the receives that were filled */
 	bool waits;	       /* it is in soft_ia.teardowns; service thread, as all but the above */
@@ -252,13 +252,13 @@ struct soft_ep {
 	uint32_t sq_reaped; /* requests before port->sq_done that are completed to the consumer */
 	uint32_t in_msg;    /* messages whose receives have completed */
 	/*
-	 * The latest value of soft_port.told, or of what this side has executed itself. With an
-	 * SRQ: the messages before it have had their turn, as far as cells keep it.
+	 * The latest value of soft_port.announced, or of what this side has executed itself. With
+	 * an SRQ: the messages before it have had their turn, as far as cells keep it.
 	 */
-	uint32_t told;
+	uint32_t announced;
 	/*
 	 * Work is deferred until the next message has been taken: a request of the peer waits for a
-	 * buffer of our SRQ, or the messages of `told` come behind that message.
+	 * buffer of our SRQ, or the messages of `announced` come behind that message.
 	 */
 	bool deferred;
 	bool turn_expired; /* a message of this connection has waited for its turn as long as the bound: none waits any more */
@@ -282,7 +282,7 @@ struct soft_ep {
 	 * to it, so the bounce thread relies on it; bounce.c
 	 */
 	_Atomic uint32_t bounce_gen;
-	struct soft_out *news;	/* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
+	struct soft_out *end_msg; /* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
 	struct soft_teardown teardown; /* belongs to the thread that has set `tearing_down` */
 	/* The peer has ended the connection; our teardown is put off until this time. 0: it is not. EP lock */
 	uint64_t put_off;

@@ -53,9 +53,9 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request, &unused);
 
 	/* so that the peer can be told about the end even if there is no memory then */
-	if (!ep->news)
-		ep->news = soft_out_new();
-	if (!rport || !rring || !rrequest || !ep->news)
+	if (!ep->end_msg)
+		ep->end_msg = soft_out_new();
+	if (!rport || !rring || !rrequest || !ep->end_msg)
 		return false;
 	ep->rring = rring;
 	ep->rmask = rmask;
@@ -81,7 +81,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	return true;
 }
 
-void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
+void soft_ep_send_msg(struct soft_ep *ep, const struct soft_msg *msg)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_socket *sock;
@@ -90,7 +90,7 @@ void soft_ep_tell(struct soft_ep *ep, const struct soft_msg *msg)
 	sock = ep->socket ? ep->socket : ep->peer->sockets;
 	if (sock)
 		/* a peer that has gone need not be told */
-		(void)soft_socket_send_by(sock, msg, &ep->news);
+		(void)soft_socket_send_by(sock, msg, &ep->end_msg);
 	datp_unlock(&ia->lock);
 }
 
@@ -248,13 +248,13 @@ bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 		}
 		datp_unlock(&ep->base.lock);
 		if (gen)
-			soft_ep_end_and_tell(ep, gen, 0, false, why);
+			soft_ep_end_and_report(ep, gen, 0, false, why);
 	}
 	return atomic_load_explicit(&ia->put_off, memory_order_relaxed);
 }
 
 /* Closes the port of a connection that is to end. Returns true if this thread carries out the teardown. */
-static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
+static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
 			   bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -269,7 +269,7 @@ static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER te
 
 		soft_recv_progress(ep);
 		ep->teardown.deliver = !ep->failing;
-		ep->teardown.tell = tell;
+		ep->teardown.peer_event = peer_event;
 		ep->teardown.why = 0;
 		/* a peer that has lost its right was awaited before */
 		ep->teardown.until = revoked ? soft_now_ms() : soft_bound(ia);
@@ -297,11 +297,11 @@ static void teardown_finish(struct soft_ep *ep, bool quiet)
 				.type = SOFT_MSG_DISC,
 				.port = ep->rindex,
 				.gen = ep->rgen,
-				.why = ep->teardown.tell };
+				.why = ep->teardown.peer_event };
 
 	teardown_complete(ep);
-	if (ep->teardown.tell)
-		soft_ep_tell(ep, &msg);
+	if (ep->teardown.peer_event)
+		soft_ep_send_msg(ep, &msg);
 	teardown_release(ep, quiet);
 }
 
@@ -318,11 +318,11 @@ static void teardown_report(struct soft_ep *ep)
 	soft_ep_ended(ep);
 }
 
-bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell, bool only_failing)
+bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing)
 {
 	bool quiet;
 
-	if (!teardown_begin(ep, gen, tell, only_failing)) {
+	if (!teardown_begin(ep, gen, peer_event, only_failing)) {
 		/* if another thread is ending it, this waits for that end */
 		soft_ep_await_end(ep);
 		return false;
@@ -357,20 +357,20 @@ static void teardown_go_on(struct soft_ep *ep)
 	teardown_report(ep);
 }
 
-void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell)
+void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event)
 {
-	if (teardown_begin(ep, gen, tell, false))
+	if (teardown_begin(ep, gen, peer_event, false))
 		teardown_go_on(ep);
 	else if (!datp_loop_inside(ep->base.obj.ia))
 		soft_ep_await_end(ep);
 }
 
-bool soft_ep_end_and_tell(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER tell,
-			  bool only_failing, DAT_EVENT_NUMBER why)
+bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
+			    bool only_failing, DAT_EVENT_NUMBER why)
 {
-	if (!tell && datp_loop_inside(ep->base.obj.ia) && teardown_put_off(ep, gen, why))
+	if (!peer_event && datp_loop_inside(ep->base.obj.ia) && teardown_put_off(ep, gen, why))
 		return true;
-	if (!teardown_begin(ep, gen, tell, only_failing)) {
+	if (!teardown_begin(ep, gen, peer_event, only_failing)) {
 		if (!datp_loop_inside(ep->base.obj.ia))
 			soft_ep_await_end(ep);
 		return false;
@@ -422,7 +422,8 @@ static void fail_now(struct datp_ep *base)
 {
 	struct soft_ep *ep = soft_ep(base);
 
-	soft_ep_end_and_tell(ep, 0, DAT_CONNECTION_EVENT_BROKEN, true, DAT_CONNECTION_EVENT_BROKEN);
+	soft_ep_end_and_report(ep, 0, DAT_CONNECTION_EVENT_BROKEN, true,
+			       DAT_CONNECTION_EVENT_BROKEN);
 }
 
 void soft_ep_fail(struct soft_ep *ep)
@@ -501,8 +502,8 @@ static void drained_now(struct datp_ep *base)
 	gen = ep->gen;
 	datp_unlock(&ep->base.lock);
 	if (drained)
-		soft_ep_end_and_tell(ep, gen, DAT_CONNECTION_EVENT_DISCONNECTED, false,
-				     DAT_CONNECTION_EVENT_DISCONNECTED);
+		soft_ep_end_and_report(ep, gen, DAT_CONNECTION_EVENT_DISCONNECTED, false,
+				       DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 void soft_ep_drained(struct soft_ep *ep)
@@ -549,7 +550,7 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
 					  memory_order_relaxed);
 		/*
-		 * sequentially consistent with exec_tell_initiator(): either the peer rings, or
+		 * sequentially consistent with exec_notify_initiator(): either the peer rings, or
 		 * this thread sees what the peer has executed since drained_already()
 		 */
 		atomic_store(&ep->port->want_bell, 1);
@@ -557,8 +558,8 @@ static void disconnect_gracefully(struct soft_ep *ep)
 	}
 	datp_unlock(&ep->base.lock);
 	if (gen)
-		soft_ep_end_and_tell(ep, gen, DAT_CONNECTION_EVENT_DISCONNECTED, false,
-				     DAT_CONNECTION_EVENT_DISCONNECTED);
+		soft_ep_end_and_report(ep, gen, DAT_CONNECTION_EVENT_DISCONNECTED, false,
+				       DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)

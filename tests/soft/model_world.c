@@ -391,7 +391,7 @@ static void side_watch(struct side *side, const char *const name[13])
 	model_watch(&port->pieces, sizeof(port->pieces), name[9]);
 	model_watch(&port->pieces_failed, sizeof(port->pieces_failed), name[10]);
 	model_watch(&port->waits, sizeof(port->waits), name[11]);
-	model_watch(&port->told, sizeof(port->told), name[12]);
+	model_watch(&port->announced, sizeof(port->announced), name[12]);
 	for (int i = 0; i < 2; i++) {
 		model_watch(&port->ready_link[i].next, sizeof(port->ready_link[i].next), name[5 + i]);
 		model_watch(&port->ready_link[i].queued, sizeof(port->ready_link[i].queued), name[7 + i]);
@@ -448,10 +448,10 @@ void world_open_pair(void)
 {
 	static const char *const a[] = { "a.open", "a.rq_posted", "a.sq_posted", "a.sq_done", "a.exec_lock", "a.next r",
 					 "a.next s", "a.queued r", "a.queued s", "a.pieces", "a.failed",
-					 "a.waits", "a.told" };
+					 "a.waits", "a.announced" };
 	static const char *const b[] = { "b.open", "b.rq_posted", "b.sq_posted", "b.sq_done", "b.exec_lock", "b.next r",
 					 "b.next s", "b.queued r", "b.queued s", "b.pieces", "b.failed",
-					 "b.waits", "b.told" };
+					 "b.waits", "b.announced" };
 
 	world_open();
 	side_create(&world.a);
@@ -494,10 +494,10 @@ void world_open_two(void)
 {
 	static const char *const c[] = { "c.open", "c.rq_posted", "c.sq_posted", "c.sq_done", "c.exec_lock", "c.next r",
 					 "c.next s", "c.queued r", "c.queued s", "c.pieces", "c.failed",
-					 "c.waits", "c.told" };
+					 "c.waits", "c.announced" };
 	static const char *const d[] = { "d.open", "d.rq_posted", "d.sq_posted", "d.sq_done", "d.exec_lock", "d.next r",
 					 "d.next s", "d.queued r", "d.queued s", "d.pieces", "d.failed",
-					 "d.waits", "d.told" };
+					 "d.waits", "d.announced" };
 
 	world_open_processes();
 	side_create(&world.c);

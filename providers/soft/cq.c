@@ -346,7 +346,7 @@ static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
 
 		/* published, by the peer or by a sender that has reserved the cell meanwhile */
-		if (ia->peer_slot[SOFT_RESERVED_PEER(reservation)] != peer ||
+		if (ia->peer_of_name[SOFT_RESERVED_PEER(reservation)] != peer ||
 		    (int64_t)(ready - position) > 0)
 			continue;
 		cell->kind = SOFT_CELL_VOID;

@@ -526,7 +526,7 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 static bool cell_announce(struct soft_ep *ep, uint32_t announced)
 {
 	uint64_t position;
-	struct soft_cell *cell = soft_ring_reserve(ep->rring, ep->rmask, ep->my_slot, &position);
+	struct soft_cell *cell = soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, &position);
 
 	if (!cell)
 		return false;

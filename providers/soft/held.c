@@ -142,7 +142,7 @@ static bool holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **
 	bool other;
 
 	datp_lock(&ia->lock);
-	*peer = soft_peer_by_slot(ia, SOFT_RESERVED_PEER(reservation));
+	*peer = soft_peer_by_name(ia, SOFT_RESERVED_PEER(reservation));
 	/* relaxed: soft_cqs_reclaim() follows the death of a peer */
 	other = !*peer ||
 		(!(*peer)->self && !atomic_load_explicit(&(*peer)->dead, memory_order_relaxed));

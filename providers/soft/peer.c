@@ -34,32 +34,32 @@ struct soft_map {
 	void *addr;
 };
 
-uint32_t soft_slot_name(struct soft_ia *ia)
+uint32_t soft_name_new(struct soft_ia *ia)
 {
 	uint32_t name = 0;
 
 	datp_lock(&ia->lock);
 	for (uint32_t i = 1; i < SOFT_PORT_MAX && !name; i++) {
-		uint32_t slot = (ia->slot_hint + i) % SOFT_PORT_MAX;
+		uint32_t next = (ia->name_hint + i) % SOFT_PORT_MAX;
 
-		if (slot && !ia->slot_used[slot])
-			name = slot;
+		if (next && !ia->name_used[next])
+			name = next;
 	}
 	if (name) {
-		ia->slot_used[name] = 1;
-		ia->slot_hint = name;
+		ia->name_used[name] = 1;
+		ia->name_hint = name;
 	}
 	datp_unlock(&ia->lock);
 	return name;
 }
 
-bool soft_slot_is_of(struct soft_ia *ia, uint32_t slot, const uint64_t id[2])
+bool soft_name_is_of(struct soft_ia *ia, uint32_t name, const uint64_t id[2])
 {
 	struct soft_peer *peer;
 	bool same;
 
 	datp_lock(&ia->lock);
-	peer = slot && slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
+	peer = name && name < SOFT_PORT_MAX ? ia->peer_of_name[name] : NULL;
 	same = peer && peer->id[0] == id[0] && peer->id[1] == id[1] &&
 	       /* relaxed: a peer that dies at this moment will be seen to be dead soon */
 	       !atomic_load_explicit(&peer->dead, memory_order_relaxed);
@@ -67,25 +67,25 @@ bool soft_slot_is_of(struct soft_ia *ia, uint32_t slot, const uint64_t id[2])
 	return same;
 }
 
-void soft_slot_unname(struct soft_ia *ia, uint32_t slot)
+void soft_name_free(struct soft_ia *ia, uint32_t name)
 {
 	datp_lock(&ia->lock);
-	if (!ia->peer_slot[slot])
-		ia->slot_used[slot] = 0;
+	if (!ia->peer_of_name[name])
+		ia->name_used[name] = 0;
 	datp_unlock(&ia->lock);
 }
 
-void soft_slot_forget(struct soft_ia *ia, uint32_t slot)
+void soft_name_forget(struct soft_ia *ia, uint32_t name)
 {
 	datp_lock(&ia->lock);
-	ia->peer_slot[slot] = NULL;
-	ia->slot_used[slot] = 0;
+	ia->peer_of_name[name] = NULL;
+	ia->name_used[name] = 0;
 	datp_unlock(&ia->lock);
 }
 
-struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot)
+struct soft_peer *soft_peer_by_name(struct soft_ia *ia, uint32_t name)
 {
-	return slot < SOFT_PORT_MAX ? ia->peer_slot[slot] : NULL;
+	return name < SOFT_PORT_MAX ? ia->peer_of_name[name] : NULL;
 }
 
 /*
@@ -271,8 +271,8 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer = peer_find(ia, intro->id);
 	if (peer) {
 		peer->users++;
-		ia->peer_slot[name] = peer;
-		ia->slot_used[name] = 1;
+		ia->peer_of_name[name] = peer;
+		ia->name_used[name] = 1;
 		datp_unlock(&ia->lock);
 		close(arena_fd);
 		return peer;
@@ -288,7 +288,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->id[1] = intro->id[1];
 	peer->pid = pid;
 	peer->arena_fd = arena_fd;
-	peer->slot = name;
+	peer->name = name;
 	peer->users = 1;
 	errno = 0;
 	if (!peer_setup(peer, intro)) {
@@ -302,7 +302,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	datp_lock(&ia->lock);
 	peer->next = ia->peers;
 	ia->peers = peer;
-	ia->peer_slot[name] = peer;
+	ia->peer_of_name[name] = peer;
 	soft_lost_begin_locked(ia);
 	datp_unlock(&ia->lock);
 	soft_tick_set(ia); /* for the first look of lost.c */
@@ -331,9 +331,9 @@ void soft_peer_put(struct soft_peer *peer)
 		*p = peer->next;
 		soft_slots_reclaim(ia, peer); /* before its names belong to another peer */
 		for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
-			if (ia->slot_used[i] && ia->peer_slot[i] == peer) {
-				ia->peer_slot[i] = NULL;
-				ia->slot_used[i] = 0;
+			if (ia->name_used[i] && ia->peer_of_name[i] == peer) {
+				ia->peer_of_name[i] = NULL;
+				ia->name_used[i] = 0;
 			}
 	}
 	datp_unlock(&ia->lock);
@@ -443,15 +443,15 @@ void soft_peers_fini(struct soft_ia *ia)
 	}
 }
 
-void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
+void soft_peer_introduce(struct soft_ia *ia, uint32_t name, uint32_t my_name,
 			 struct soft_intro *intro)
 {
 	soft_ia_describe(ia);
 	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] },
 				      .probe = (uintptr_t)&ia->header->probe,
 				      .header = ia->header_mem.ref,
-				      .slot = slot,
-				      .my_slot = my_slot };
+				      .name = name,
+				      .my_name = my_name };
 }
 
 enum datp_err soft_peer_mailbox(struct soft_peer *peer, struct soft_ref *ref)

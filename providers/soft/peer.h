@@ -10,17 +10,17 @@ struct soft_intro {
 	uint64_t id[2];
 	uint64_t probe; /* the address of `id[0]` in its memory */
 	struct soft_ref header;
-	uint32_t slot;	  /* the name that it gives the other in its own rings */
-	uint32_t my_slot; /* its name in the other's rings; 0: none yet */
+	uint32_t name;	  /* the name that it gives the other in its own rings */
+	uint32_t my_name; /* its name in the other's rings; 0: none yet */
 };
 
 void soft_peers_fini(struct soft_ia *ia);
 
-uint32_t soft_slot_name(struct soft_ia *ia); /* returns a free name, or 0 */
-bool soft_slot_is_of(struct soft_ia *ia, uint32_t slot, const uint64_t id[2]);
-void soft_slot_unname(struct soft_ia *ia, uint32_t slot); /* of a connection attempt that failed */
+uint32_t soft_name_new(struct soft_ia *ia); /* returns a free name, or 0 */
+bool soft_name_is_of(struct soft_ia *ia, uint32_t name, const uint64_t id[2]);
+void soft_name_free(struct soft_ia *ia, uint32_t name); /* of a connection attempt that failed */
 
-void soft_slot_forget(struct soft_ia *ia, uint32_t slot); /* a second name of a peer that has another */
+void soft_name_forget(struct soft_ia *ia, uint32_t name); /* a second name of a peer that has another */
 
 /*
  * Returns the peer with this introduction, with a reference; creates it if it is new. `name` is
@@ -46,7 +46,7 @@ void soft_peer_died(struct soft_peer *peer); /* its sockets have hung up; servic
 bool soft_peer_lost(struct soft_peer *peer);
 
 /* Returns the peer without a reference, or NULL. ia.lock held. */
-struct soft_peer *soft_peer_by_slot(struct soft_ia *ia, uint32_t slot);
+struct soft_peer *soft_peer_by_name(struct soft_ia *ia, uint32_t name);
 
 /*
  * Returns a place of at least `size` bytes in the peer's arena, which is mapped when it is first
@@ -60,8 +60,8 @@ struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *
 struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref,
 				 const struct soft_layout *layout);
 
-/* Writes our introduction; slot and my_slot are its fields. */
-void soft_peer_introduce(struct soft_ia *ia, uint32_t slot, uint32_t my_slot,
+/* Writes our introduction; name and my_name are its fields. */
+void soft_peer_introduce(struct soft_ia *ia, uint32_t name, uint32_t my_name,
 			 struct soft_intro *intro);
 
 /* Tells where our mailbox to this peer is, if we need its bounce thread; ref->extent_len is 0 if we do not. */

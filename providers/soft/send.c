@@ -66,7 +66,7 @@ static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, ui
 		uint32_t zero = 0;
 
 		/* acquire: the receiver has read the last payload */
-		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, peer->slot,
+		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, peer->name,
 							    memory_order_acquire,
 							    memory_order_relaxed))
 			return index % window;
@@ -95,7 +95,7 @@ static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 {
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
-		uint32_t name = peer->slot;
+		uint32_t name = peer->name;
 
 		/* relaxed: its reader is gone; a slot of another reader is left alone */
 		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &name, 0,
@@ -180,7 +180,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 		cell_gather(cell, iov, n, len);
 	} else {
 		flags |= SOFT_CELL_SLOT;
-		cell->from = ep->my_slot;
+		cell->from = ep->my_name;
 		cell->slot = slot;
 		ep->last_unread = &slot_at(ia, slot)->busy;
 	}
@@ -234,7 +234,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	uint64_t position;
 
 	if (wqe->op == DATP_SEND && turn_is_kept(ep, posted, wqe->len))
-		turn = soft_ring_reserve(ep->rring, ep->rmask, ep->my_slot, &position);
+		turn = soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, &position);
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
 	e->turn = turn != NULL;

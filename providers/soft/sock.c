@@ -465,8 +465,8 @@ void soft_socket_end(struct soft_socket *sock)
 	datp_fork_release(&own);
 	/* an unread message may have been a ring, which its sender does not repeat over another socket */
 	soft_ia_ring(ia);
-	if (sock->slot)
-		soft_slot_unname(ia, sock->slot);
+	if (sock->name)
+		soft_name_free(ia, sock->name);
 	while (sock->out) {
 		struct soft_out *out = sock->out;
 

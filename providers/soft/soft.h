@@ -36,7 +36,7 @@ struct soft_socket;
 /* A peer's endpoint, as the peer describes it in a message. */
 struct soft_far {
 	uint32_t index, gen;
-	uint32_t my_slot; /* our name in its rings */
+	uint32_t my_name; /* our name in its rings */
 	struct soft_ref port, ring, request;
 	struct soft_layout layout; /* of the port */
 };
@@ -145,13 +145,13 @@ struct soft_pz {
 struct soft_peer {
 	struct soft_ia *ia;
 	uint64_t id[2]; /* of the remote IA */
-	uint32_t slot;	/* 1..65535: a name of it in our rings */
+	uint32_t name;	/* 1..65535: a name of it in our rings */
 	/*
 	 * Our name in its rings, for connections that we accept; 0 before there is a link. A name
 	 * that comes with a connection request is valid only when the peer has seen our answer;
 	 * until then only that connection uses it. soft_ia.lock
 	 */
-	uint32_t my_slot;
+	uint32_t my_name;
 	pid_t pid;
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
 	bool cma;	       /* the kernel lets us copy to and from its memory */
@@ -235,7 +235,7 @@ struct soft_ep {
 	uint32_t rmask;		    /* of rring */
 	struct soft_layout rlayout; /* of its port */
 	uint32_t rindex, rgen;
-	uint32_t my_slot;   /* our name in the peer's rings */
+	uint32_t my_name;   /* our name in the peer's rings */
 	/* the cell that our next message will probably get; NULL if a message has come since our last */
 	const struct soft_cell *next_cell;
 	uint32_t msg;	    /* messages sent */
@@ -380,9 +380,9 @@ struct soft_ia {
 	uint32_t slot_count, slot_size; /* as in `shared`, which a peer can overwrite */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;
-	struct soft_peer **peer_slot; /* by name; SOFT_PORT_MAX */
-	uint8_t *slot_used;	      /* names given out, also those of connection attempts */
-	uint32_t slot_hint;
+	struct soft_peer **peer_of_name; /* by name; SOFT_PORT_MAX */
+	uint8_t *name_used;	      /* names given out, also those of connection attempts */
+	uint32_t name_hint;
 	struct soft_socket *sockets;
 	struct soft_sp
 		*requesting;	   /* the service thread is passing a request to it; soft_ia.lock */

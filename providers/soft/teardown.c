@@ -63,7 +63,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	ep->rlayout = far->layout;
 	ep->rindex = far->index;
 	ep->rgen = far->gen;
-	ep->my_slot = far->my_slot;
+	ep->my_name = far->my_name;
 	datp_lock(&ia->lock);
 	peer->users++;
 	ep->peer = peer;

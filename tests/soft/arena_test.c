@@ -131,7 +131,7 @@ static void place_outside_an_extent_is_none(void)
 /* A peer that is this arena, as another process would see it. */
 static struct soft_peer other_process(void)
 {
-	return (struct soft_peer){ .ia = ia, .arena_fd = ia->arena->fd, .slot = 1 };
+	return (struct soft_peer){ .ia = ia, .arena_fd = ia->arena->fd, .name = 1 };
 }
 
 static void only_memory_that_a_peer_has_is_mapped(void)

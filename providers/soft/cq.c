@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring of an EVD, by which messages and news reach it from every process: bounded, with many
+ * The ring of an EVD, by which messages and events reach it from every process: bounded, with many
  * senders, one consumer and no lock. A sender that dies at any instruction leaves at most one cell
- * reserved in its name. A port whose news find no cell goes on the ready list, which is made of
+ * reserved in its name. A port whose events find no cell goes on the ready list, which is made of
  * the ports themselves and so is never full.
  */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * News (events) of one peer that another peer has overwritten. All peers of an adapter write to the
+ * Events of one peer that another peer has overwritten. All peers of an adapter write to the
  * word at which a queue's ready list begins, and to the words that name the thread to wake. A
  * peer that overwrites them removes what others put there, and those have no cause to do so again.
  * So if there are several peers, the service thread looks twice a second for two things:
@@ -11,8 +11,8 @@
  * - A cell or a list waits in a queue since the last look. The service thread wakes all who sleep at
  *   that queue, and goes round for those whom it notifies.
  *
- * Mostly both are news that the program has not polled yet. Invariant: what is done here changes no
- * result, whatever is found: if nothing was lost, a look only does early what a poll does.
+ * Mostly both are events that the program has not polled yet. Invariant: what is done here changes
+ * no result, whatever is found: if nothing was lost, a look only does early what a poll does.
  *
  * No thread waits for this one, and a look holds a lock for no longer than one pass through the
  * ports.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* News (events) of one peer that another peer has overwritten. */
+/* Events of one peer that another peer has overwritten. */
 #ifndef SOFT_LOST_H
 #define SOFT_LOST_H
 

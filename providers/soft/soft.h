@@ -395,7 +395,7 @@ struct soft_ia {
 	uint32_t patience_ms; /* how long a peer is waited for; bound.h */
 	int tick_fd; /* timer for work that waits without occupying the service thread; tick.c */
 	struct datp_watch *tick_watch;
-	uint64_t lost_next; /* when the service thread looks for lost news again. Service thread; lost.c */
+	uint64_t lost_next; /* when the service thread looks for lost events again. Service thread; lost.c */
 	unsigned int lost_looks; /* looks still to make after all peers but one have gone. soft_ia.lock */
 	struct soft_ep *teardowns; /* endpoints whose teardown waits; service thread */
 	_Atomic uint32_t put_off;    /* endpoints whose teardown is put off */

@@ -427,10 +427,10 @@ static void message_in_a_ring_of_another_queue_is_nobodys(void)
 }
 
 /*
- * The list of ports that have news is shared by all peers of a queue. What one of them writes there may be no port; the
+ * The list of ports that have events is shared by all peers of a queue. What one of them writes there may be no port; the
  * others say of themselves that they are on the list, and nobody puts them there again.
  */
-static void news_behind_an_entry_that_is_no_port_are_found(void)
+static void events_behind_an_entry_that_is_no_port_are_found(void)
 {
 	struct soft_ring *ring;
 
@@ -502,7 +502,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(write_goes_to_registered_memory_alone),
 	CHECK_TEST(result_is_one_that_there_is),
 	CHECK_TEST(message_in_a_ring_of_another_queue_is_nobodys),
-	CHECK_TEST(news_behind_an_entry_that_is_no_port_are_found),
+	CHECK_TEST(events_behind_an_entry_that_is_no_port_are_found),
 	CHECK_TEST(messages_without_credit_are_not_kept_for_ever),
 	CHECK_TEST(no_more_requests_are_executed_than_there_can_be),
 	CHECK_END

@@ -26,7 +26,7 @@ static struct {
 	struct soft_ep owner;	/* of the port */
 	struct soft_ep far;	/* its peer now */
 	struct soft_ep old;	/* its peer before */
-	struct soft_ring *ring; /* for its news; nobody looks at them */
+	struct soft_ring *ring; /* for its events; nobody looks at them */
 	_Atomic bool stop;
 } t;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that takes away what others have put into the words of a queue: the list of ports that have news, and the thread to
+ * A peer that takes away what others have put into the words of a queue: the list of ports that have events, and the thread to
  * wake. It hits nobody else for longer than two looks of the service thread (lost.c). A thread of the test stands for that
  * peer, since both write to the same memory; it goes on all the time, so the looks have to do with what it leaves.
  *

@@ -321,9 +321,9 @@ static void plain_receive_meets_its_send_although_nobody_looks(void)
 	world_explore(&scenario);
 }
 
-/* ------------------------------------------------------------------ another peer takes news away */
+/* ------------------------------------------------------------------ another peer takes events away */
 
-/* What stands in these two words at any step is news of others; see lost.c. */
+/* What stands in these two words at any step tells events of others; see lost.c. */
 static void take_away(struct side *side)
 {
 	struct soft_ring *ring = side->evd.cq.ring;
@@ -373,7 +373,7 @@ static void b_is_robbed(void)
 static void news_of_the_sender_survive_another_peer_that_takes_them_away(void)
 {
 	static const struct model_scenario scenario = {
-		"the sender's news are taken away", NULL, { a_sends_one, b_receives_one, a_is_robbed }, NULL, 0, 1
+		"the sender's events are taken away", NULL, { a_sends_one, b_receives_one, a_is_robbed }, NULL, 0, 1
 	};
 
 	world_explore(&scenario);
@@ -382,7 +382,7 @@ static void news_of_the_sender_survive_another_peer_that_takes_them_away(void)
 static void news_of_the_receiver_survive_another_peer_that_takes_them_away(void)
 {
 	static const struct model_scenario scenario = {
-		"the receiver's news are taken away", NULL, { a_sends_one_and_says_so, b_receives_one, b_is_robbed }, NULL, 0, 1
+		"the receiver's events are taken away", NULL, { a_sends_one_and_says_so, b_receives_one, b_is_robbed }, NULL, 0, 1
 	};
 
 	model_keep(&a_has_posted, sizeof(a_has_posted));

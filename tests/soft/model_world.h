@@ -71,7 +71,7 @@ void world_open_processes(void);
 void world_open_two(void);
 /* The same, and b and d take their receives from one SRQ. */
 void world_open_shared(void);
-/* One of these with rings of two cells, so that news of a message may find no cell. */
+/* One of these with rings of two cells, so that an event of a message may find no cell. */
 void world_open_narrow(void (*set_up)(void));
 void world_close(void);
 

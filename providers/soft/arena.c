@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "arena.h"
-#include "complain.h"
+#include "log_limited.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -248,10 +248,10 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 	datp_unlock(&ia->arena->lock);
 	free(block);
 	if (!ok) {
-		soft_complain(&none, 1,
-			      "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
-			      (unsigned long long)size, strerror(errno),
-			      errno == EFBIG ? "a file's length (ulimit -f), and start the program again" :
+		soft_log_limited(&none, 1,
+				 "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
+				 (unsigned long long)size, strerror(errno),
+				 errno == EFBIG ? "a file's length (ulimit -f), and start the program again" :
 					       "memory (ulimit -v)");
 		return DATP_ERR_MEMORY;
 	}

@@ -13,9 +13,9 @@
  */
 #include "held.h"
 #include "bound.h"
-#include "complain.h"
 #include "conn.h"
 #include "ia.h"
+#include "log_limited.h"
 #include "peer.h"
 #include "port.h"
 #include "setup.h"
@@ -182,10 +182,11 @@ static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t reservatio
 	struct soft_peer *peer;
 
 	if (cq->held_count == SOFT_HELD_MAX) {
-		soft_complain(&many, 1,
-			      "soft: an event queue is blocked: %u messages to it were begun by "
-			      "processes that were stopped then; end or continue these processes",
-			      SOFT_HELD_MAX + 1);
+		soft_log_limited(
+			&many, 1,
+			"soft: an event queue is blocked: %u messages to it were begun by "
+			"processes that were stopped then; end or continue these processes",
+			SOFT_HELD_MAX + 1);
 		return false;
 	}
 	if (!holder(cq, reservation, &peer))

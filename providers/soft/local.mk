@@ -7,7 +7,6 @@ libdatsoft_la_SOURCES = \
 	providers/soft/arena.c providers/soft/arena.h \
 	providers/soft/bounce.c providers/soft/bounce.h \
 	providers/soft/bound.h \
-	providers/soft/complain.c providers/soft/complain.h \
 	providers/soft/conn.h \
 	providers/soft/connect.c providers/soft/connect.h \
 	providers/soft/coop.c providers/soft/coop.h \
@@ -18,6 +17,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/guard.c providers/soft/guard.h \
 	providers/soft/held.c providers/soft/held.h \
 	providers/soft/ia.c providers/soft/ia.h \
+	providers/soft/log_limited.c providers/soft/log_limited.h \
 	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/pages.c providers/soft/pages.h \

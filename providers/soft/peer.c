@@ -9,9 +9,9 @@
 #include "peer.h"
 #include "arena.h"
 #include "bounce.h"
-#include "complain.h"
 #include "cq.h"
 #include "ia.h"
+#include "log_limited.h"
 #include "lost.h"
 #include "port.h"
 #include "send.h"
@@ -292,8 +292,8 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->users = 1;
 	errno = 0;
 	if (!peer_setup(peer, intro)) {
-		soft_complain(&unmapped, 1, "soft: cannot share memory with process %d: %s", (int)pid,
-			      errno == ENOMEM ?
+		soft_log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s", (int)pid,
+				 errno == ENOMEM ?
 				      "no room to map it; raise the limit of memory (ulimit -v)" :
 				      "is it of another OpenDAT version?");
 		peer_delete(peer);

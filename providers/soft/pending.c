@@ -11,7 +11,7 @@
  */
 #define _GNU_SOURCE
 #include "pending.h"
-#include "complain.h"
+#include "log_limited.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -113,9 +113,10 @@ static void timer_event(void *arg, uint32_t events)
 	if (read(ia->pending_fd, &times, sizeof times) < 0)
 		return;
 	while ((sock = next_overdue(ia))) {
-		soft_complain(&overdue, 2, "soft: process %d has not completed the handshake of a "
-					   "connection within %u ms; the connection is closed",
-			      (int)sock->pid, (unsigned int)ia->handshake_ms);
+		soft_log_limited(&overdue, 2,
+				 "soft: process %d has not completed the handshake of a "
+				 "connection within %u ms; the connection is closed",
+				 (int)sock->pid, (unsigned int)ia->handshake_ms);
 		soft_conn_hangup(sock);
 	}
 }
@@ -144,9 +145,10 @@ void soft_pending_arrived(struct soft_socket *sock)
 	datp_unlock(&ia->lock);
 	if (!oldest)
 		return;
-	soft_complain(&crowd, 1, "soft: on more than %u connections nothing has been received; the "
-				 "oldest, of process %d, is closed",
-		      most, (int)oldest->pid);
+	soft_log_limited(&crowd, 1,
+			 "soft: on more than %u connections nothing has been received; the "
+			 "oldest, of process %d, is closed",
+			 most, (int)oldest->pid);
 	soft_conn_hangup(oldest);
 }
 

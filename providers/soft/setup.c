@@ -8,10 +8,10 @@
 #define _GNU_SOURCE
 #include "setup.h"
 #include "bounce.h"
-#include "complain.h"
 #include "conn.h"
 #include "connect.h"
 #include "ia.h"
+#include "log_limited.h"
 #include "pending.h"
 #include "port.h"
 #include <errno.h>
@@ -152,7 +152,7 @@ static int listener_accept(struct soft_ia *ia, int listener)
 
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		return fd;
-	soft_complain(&full, 1, "soft: no file descriptor for an incoming connection, which is refused; "
+	soft_log_limited(&full, 1, "soft: no file descriptor for an incoming connection, which is refused; "
 				"raise the limit (ulimit -n)");
 	if (ia->spare_fd >= 0)
 		close(ia->spare_fd);
@@ -676,10 +676,11 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 		return true;
 	/* relaxed: it only decides about the message, which a peer that has died does not need */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
-		soft_complain(&unserved, 1,
-			      "soft: no thread or memory to copy for process %d, which the kernel "
-			      "does not allow to copy; the connection ends",
-			      (int)sock->pid);
+		soft_log_limited(
+			&unserved, 1,
+			"soft: no thread or memory to copy for process %d, which the kernel "
+			"does not allow to copy; the connection ends",
+			(int)sock->pid);
 	return false;
 }
 

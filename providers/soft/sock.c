@@ -8,9 +8,9 @@
 #define _GNU_SOURCE
 #include "sock.h"
 #include "arena.h"
-#include "complain.h"
 #include "connect.h"
 #include "ia.h"
+#include "log_limited.h"
 #include "pending.h"
 #include "tick.h"
 #include <errno.h>
@@ -51,7 +51,7 @@ bool soft_same_user(int fd, pid_t *pid)
 	*pid = cred.pid;
 	if (cred.uid == geteuid())
 		return true;
-	soft_complain(
+	soft_log_limited(
 		&stranger, 1,
 		"soft: process %d of user %u is refused: soft connects processes of one user (this is user %u)",
 		(int)cred.pid, (unsigned int)cred.uid, (unsigned int)geteuid());
@@ -286,7 +286,7 @@ static int socket_read_fd(struct msghdr *hdr)
 	    c->cmsg_len >= CMSG_LEN(sizeof fd))
 		memcpy(&fd, CMSG_DATA(c), sizeof fd);
 	if (fd < 0 && (hdr->msg_flags & MSG_CTRUNC))
-		soft_complain(
+		soft_log_limited(
 			&full, 1,
 			"soft: no file descriptor for a peer's memory; raise the limit (ulimit -n)");
 	return fd;
@@ -325,7 +325,7 @@ static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 		 msg->pdata_len <= SOFT_PDATA_MAX)
 		input = msg->type == SOFT_MSG_RING ? INPUT_RING : INPUT_MESSAGE;
 	else if (got > 0)
-		soft_complain(
+		soft_log_limited(
 			&nonsense, 1,
 			"soft: process %d uses another version of OpenDAT, or another protocol; it "
 			"is refused",

@@ -8,10 +8,10 @@
  */
 #include "bounce.h"
 #include "bound.h"
-#include "complain.h"
 #include "conn.h"
 #include "cq.h"
 #include "exec.h"
+#include "log_limited.h"
 #include "peer.h"
 #include "port.h"
 #include "recv.h"
@@ -484,10 +484,11 @@ void soft_ep_corrupted(struct soft_ep *ep)
 	static struct log_limit corrupted;
 
 	if (!ep->failing)
-		soft_complain(&corrupted, 1,
-			      "soft: process %d has corrupted the memory that it shares with this "
-			      "one; the connection ends",
-			      (int)ep->peer->pid);
+		soft_log_limited(
+			&corrupted, 1,
+			"soft: process %d has corrupted the memory that it shares with this "
+			"one; the connection ends",
+			(int)ep->peer->pid);
 	soft_ep_fail(ep);
 }
 

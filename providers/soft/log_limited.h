@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages that another process can provoke. */
-#ifndef SOFT_COMPLAIN_H
-#define SOFT_COMPLAIN_H
+#ifndef SOFT_LOG_LIMITED_H
+#define SOFT_LOG_LIMITED_H
 
 #include "log/limit.h"
 
@@ -9,7 +9,7 @@
  * As datp_log(), but writes only a few lines about one cause in ten seconds, however often another process provokes them.
  * The next line that is written says how many were left out. Any thread, under any lock.
  */
-void soft_complain(struct log_limit *cause, int level, const char *fmt, ...)
+void soft_log_limited(struct log_limit *cause, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #define CQ_CELLS_MIN 128u
-#ifndef CQ_CALM
+#ifndef CQ_POLLED_AFTER
 /* a queue that has not been armed for this many eighths of a lap counts as polled */
-#define CQ_CALM	    64u
-#define CQ_CALM_MAX (1u << 20)
+#define CQ_POLLED_AFTER     64u
+#define CQ_POLLED_AFTER_MAX (1u << 20)
 #endif
 
 /*
@@ -115,7 +115,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 		cells <<= 1;
 	cq->ia = ia;
 	cq->evd = evd;
-	cq->enough = CQ_CALM;
+	cq->polled_after = CQ_POLLED_AFTER;
 	cq->waited = cq->lost = cq->turn = false;
 	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_reclaim */
 	datp_lock(&ia->lock);
@@ -263,7 +263,7 @@ void soft_cq_notify(struct soft_cq *cq)
 	ring_woken(cq->ring, wanted);
 }
 
-void soft_cq_rouse(struct soft_cq *cq)
+void soft_cq_wake_all(struct soft_cq *cq)
 {
 	uint32_t mask;
 
@@ -289,7 +289,7 @@ void soft_cq_answer(struct soft_cq *cq)
 		atomic_exchange_explicit(&cq->ring->asked, 0, memory_order_acquire);
 }
 
-void soft_cq_calm(struct soft_cq *cq)
+void soft_cq_set_polled(struct soft_cq *cq)
 {
 	if (!soft_fence_reaches())
 		return;
@@ -302,8 +302,8 @@ void soft_cq_calm(struct soft_cq *cq)
 static void cq_not_polled(struct soft_cq *cq)
 {
 	cq->polled = false;
-	if (cq->enough < CQ_CALM_MAX)
-		cq->enough *= 2;
+	if (cq->polled_after < CQ_POLLED_AFTER_MAX)
+		cq->polled_after *= 2;
 	/*
 	 * relaxed: a sender that read the flag before the fence that it passes here published
 	 * before that fence, so we see what it published; one that reads it later finds it cleared,
@@ -315,7 +315,7 @@ static void cq_not_polled(struct soft_cq *cq)
 
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 {
-	cq->calm = 0;
+	cq->since_armed = 0;
 	if (cq->polled)
 		cq_not_polled(cq);
 	atomic_fetch_or_explicit(&cq->ring->notify, notify, memory_order_relaxed);

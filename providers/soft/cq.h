@@ -7,7 +7,7 @@
 #include "soft.h"
 
 #define SOFT_CQ_CELLS_MAX 4096u
-#define SOFT_CQ_VAIN	  1024u /* a polling program makes this many looks in far less time than the bound (bound.h) */
+#define SOFT_CQ_EMPTY_LOOKS 1024u /* a polling program makes this many looks in far less time than the bound (bound.h) */
 
 /* Owner. */
 /* Initialises a ring whose first message will have this position. */
@@ -27,7 +27,7 @@ uint32_t soft_cq_take_ready_list(struct soft_cq *cq);	       /* returns the list
 /* The owner calls this before it takes the cells: it clears what soft_ring_ask() has asked for so far. Poll lock. */
 void soft_cq_answer(struct soft_cq *cq);
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
-void soft_cq_calm(struct soft_cq *cq);			       /* says in the ring that its owner only polls; poll lock */
+void soft_cq_set_polled(struct soft_cq *cq);		       /* says in the ring that its owner only polls; poll lock */
 /*
  * Publishes a cell of our own that keeps the turn of an endpoint's messages before `msg`: their
  * receives complete when the owner has taken all cells before it. Returns false if the ring is
@@ -37,7 +37,7 @@ bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t 
 /* As soft_ring_notify(), for what the owner's process has published itself. */
 void soft_cq_notify(struct soft_cq *cq);
 /* Wakes all that sleep at the queue, whether they have asked for it or not. */
-void soft_cq_rouse(struct soft_cq *cq);
+void soft_cq_wake_all(struct soft_cq *cq);
 /*
  * A peer has died: voids the cells that it reserved and did not publish, in rings in use and in
  * those given back to the arena, and wakes all that sleep at our queues. soft_ia.lock
@@ -94,19 +94,19 @@ static inline void soft_cq_expect(struct soft_cq *cq)
 }
 
 /*
- * Counts a look without a lock that found nothing. Returns true once in SOFT_CQ_VAIN looks: the
- * caller then has soft_held_seek() find out why.
+ * Counts a look without a lock that found nothing. Returns true once in SOFT_CQ_EMPTY_LOOKS looks:
+ * the caller then has soft_held_seek() find out why.
  */
-static inline bool soft_cq_in_vain(struct soft_cq *cq)
+static inline bool soft_cq_count_empty_look(struct soft_cq *cq)
 {
 	/*
 	 * relaxed, both: an increment that another thread overwrites does no harm, because the
 	 * count only says how often to seek
 	 */
-	uint32_t vain = atomic_load_explicit(&cq->vain, memory_order_relaxed) + 1;
+	uint32_t empty_looks = atomic_load_explicit(&cq->empty_looks, memory_order_relaxed) + 1;
 
-	atomic_store_explicit(&cq->vain, vain, memory_order_relaxed);
-	return !(vain & (SOFT_CQ_VAIN - 1));
+	atomic_store_explicit(&cq->empty_looks, empty_looks, memory_order_relaxed);
+	return !(empty_looks & (SOFT_CQ_EMPTY_LOOKS - 1));
 }
 
 /* Returns the next cell, or NULL if it is not published yet. Poll lock. */
@@ -139,8 +139,8 @@ static inline void soft_cq_next(struct soft_cq *cq)
 	 */
 	if (!(head & (cq->mask >> 3))) {
 		atomic_store_explicit(&cq->ring->taken, head, memory_order_release);
-		if (++cq->calm == cq->enough)
-			soft_cq_calm(cq);
+		if (++cq->since_armed == cq->polled_after)
+			soft_cq_set_polled(cq);
 	}
 }
 

@@ -319,7 +319,7 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 	}
 	if (!soft_cq_pending(&soft_evd(evd)->cq)) {
 		soft_cq_expect(&soft_evd(evd)->cq);
-		if (__builtin_expect(soft_cq_in_vain(&soft_evd(evd)->cq), 0))
+		if (__builtin_expect(soft_cq_count_empty_look(&soft_evd(evd)->cq), 0))
 			soft_held_seek(soft_evd(evd));
 		/* the service thread may have moved it from the ring to the list meanwhile */
 		if (__builtin_expect(!atomic_load_explicit(&evd->queued, memory_order_relaxed), 1))

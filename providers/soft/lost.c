@@ -109,7 +109,7 @@ static void cqs_look(struct soft_ia *ia)
 			soft_ready_find(cq);
 		cq->lost = false;
 		if (cq_look(cq)) {
-			soft_cq_rouse(cq);
+			soft_cq_wake_all(cq);
 			ring = true;
 		}
 		soft_cq_release(cq);

@@ -96,8 +96,8 @@ struct soft_cq {
 	bool polled;	       /* the ring says SOFT_NOTIFY_POLLED. Poll lock */
 	/* The cell that the answer to the next message will probably get, or NULL. Written under the poll lock. */
 	_Atomic(const struct soft_cell *) answer;
-	/* `calm`: eighths of a lap since the queue was armed; at `enough` it counts as polled. Poll lock. */
-	uint32_t calm, enough;
+	/* `since_armed`: eighths of a lap since the queue was armed; at `polled_after` it counts as polled. Poll lock. */
+	uint32_t since_armed, polled_after;
 	/*
 	 * `late`: the cell at the head is reserved and not published; then its position, and until
 	 * when its sender is waited for (soft_bound_over()). Poll lock; held.c
@@ -106,7 +106,7 @@ struct soft_cq {
 	uint64_t late_position, late_until, late_looked;
 	struct soft_held held[SOFT_HELD_MAX]; /* cells that are out of use. Poll lock; held.c */
 	uint32_t held_count;
-	_Atomic uint32_t vain; /* the fast path's looks that found nothing; approximate */
+	_Atomic uint32_t empty_looks; /* the fast path's looks that found nothing; approximate */
 	/*
 	 * `waited`: at the last look the queue was not empty, and its head was at `waited_head`.
 	 * `lost`: a port said at two looks in a row that it is on the ready list. Service

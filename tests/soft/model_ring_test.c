@@ -192,7 +192,7 @@ static void sleeper_is_woken_by_each_message(void)
 /* It has polled, and the senders take no fence. */
 static void begin_polled(void)
 {
-	soft_cq_calm(&world.b.evd.cq);
+	soft_cq_set_polled(&world.b.evd.cq);
 }
 
 static void sleeper_that_had_polled_is_woken(void)
@@ -209,15 +209,15 @@ static void sleeper_that_had_polled_is_woken(void)
 }
 
 /* Each message that it takes makes it one that polls. */
-static void begin_calm(void)
+static void begin_soon_polled(void)
 {
-	world.b.evd.cq.enough = 1;
+	world.b.evd.cq.polled_after = 1;
 }
 
 static void sleeper_that_polls_between_is_woken(void)
 {
 	static const struct model_scenario scenario = {
-		"a sleeper that polls between", begin_calm, { ring_waker_0, ring_waker_1, ring_sleeper }, NULL, 0, 3
+		"a sleeper that polls between", begin_soon_polled, { ring_waker_0, ring_waker_1, ring_sleeper }, NULL, 0, 3
 	};
 
 	world_explore(&scenario);
@@ -262,8 +262,8 @@ static void ring_sleeper_for_one(void)
 static void sleeper_is_woken_though_another_thread_polls(void)
 {
 	static const struct model_scenario scenario = {
-		"a sleeper, and another that polls", begin_calm, { ring_waker_0_twice, ring_sleeper_for_one, ring_taker_once },
-		NULL, 0, 3
+		"a sleeper, and another that polls", begin_soon_polled,
+		{ ring_waker_0_twice, ring_sleeper_for_one, ring_taker_once }, NULL, 0, 3
 	};
 
 	world_explore(&scenario);

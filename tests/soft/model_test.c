@@ -341,7 +341,7 @@ static void look_at(struct side *side)
 		side->ep.look[i].waited = true;
 	soft_ready_find(cq);
 	if (soft_cq_pending(cq))
-		soft_cq_rouse(cq);
+		soft_cq_wake_all(cq);
 }
 
 static bool a_has_posted;

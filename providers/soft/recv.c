@@ -224,7 +224,7 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 {
 	struct soft_unexpected *m;
 
-	if (ep->unexpected_count >= SOFT_WINDOW) { /* an honest sender has no credit for it */
+	if (ep->unexpected_count >= SOFT_CREDITS) { /* an honest sender has no credit for it */
 		soft_ep_corrupted(ep);
 		return;
 	}

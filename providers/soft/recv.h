@@ -110,11 +110,11 @@ static inline void soft_recv_count(struct soft_ep *ep)
 {
 	ep->in_msg++;
 	/*
-	 * The sender reads `delivered` only when its window looks full. It is written only now and
-	 * then, so that its line is seldom transferred. release: the receives of these messages are
-	 * free again.
+	 * The sender reads `delivered` only when its credits look used up. It is written only now
+	 * and then, so that its line is seldom transferred. release: the receives of these messages
+	 * are free again.
 	 */
-	if ((ep->in_msg & (SOFT_WINDOW / 4 - 1)) == 0)
+	if ((ep->in_msg & (SOFT_CREDITS / 4 - 1)) == 0)
 		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
 }
 

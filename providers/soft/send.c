@@ -43,7 +43,7 @@ enum datp_err soft_slots_init(struct soft_ia *ia)
 
 	if (err)
 		return err;
-	ia->slot_window = SLOT_FIRST;
+	ia->slots_active = SLOT_FIRST;
 	ia->slot_count = SLOT_COUNT;
 	ia->slot_size = size;
 	return DATP_OK;
@@ -54,22 +54,22 @@ static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
 	return soft_slot_at(ia->slot_mem.addr, ia->slot_size, index);
 }
 
-/* Takes a free one of the first `window` slots. Returns its index, or SLOT_NONE. */
-static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, uint32_t window)
+/* Takes a free one of the first `active` slots. Returns its index, or SLOT_NONE. */
+static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, uint32_t active)
 {
-	uint32_t tries = window < SLOT_TRIES ? window : SLOT_TRIES;
+	uint32_t tries = active < SLOT_TRIES ? active : SLOT_TRIES;
 
 	for (uint32_t i = 0; i < tries; i++) {
 		/* relaxed: only distributes the search */
 		uint32_t index = atomic_fetch_add_explicit(&ia->slot_next, 1, memory_order_relaxed);
-		struct soft_slot *slot = slot_at(ia, index % window);
+		struct soft_slot *slot = slot_at(ia, index % active);
 		uint32_t zero = 0;
 
 		/* acquire: the receiver has read the last payload */
 		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, peer->name,
 							    memory_order_acquire,
 							    memory_order_relaxed))
-			return index % window;
+			return index % active;
 	}
 	return SLOT_NONE;
 }
@@ -81,13 +81,13 @@ static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, ui
 static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 {
 	/* relaxed, here and below: a size, which only grows */
-	uint32_t window = atomic_load_explicit(&ia->slot_window, memory_order_relaxed);
-	uint32_t slot = slot_search(ia, peer, window);
+	uint32_t active = atomic_load_explicit(&ia->slots_active, memory_order_relaxed);
+	uint32_t slot = slot_search(ia, peer, active);
 
-	while (slot == SLOT_NONE && window < SLOT_COUNT) {
-		window *= 2;
-		atomic_store_explicit(&ia->slot_window, window, memory_order_relaxed);
-		slot = slot_search(ia, peer, window);
+	while (slot == SLOT_NONE && active < SLOT_COUNT) {
+		active *= 2;
+		atomic_store_explicit(&ia->slots_active, active, memory_order_relaxed);
+		slot = slot_search(ia, peer, active);
 	}
 	return slot;
 }
@@ -111,8 +111,8 @@ static void slot_warm(struct soft_ia *ia, uint64_t len)
 {
 	/* relaxed, both: a guess */
 	uint32_t next = atomic_load_explicit(&ia->slot_next, memory_order_relaxed);
-	uint32_t window = atomic_load_explicit(&ia->slot_window, memory_order_relaxed);
-	const unsigned char *slot = (const unsigned char *)slot_at(ia, next % window);
+	uint32_t active = atomic_load_explicit(&ia->slots_active, memory_order_relaxed);
+	const unsigned char *slot = (const unsigned char *)slot_at(ia, next % active);
 	uint64_t size = sizeof(struct soft_slot) + (len < SLOT_WARM ? len : SLOT_WARM);
 
 	for (uint64_t at = 0; at < size; at += SOFT_LINE)
@@ -195,7 +195,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 /*
  * Returns true if a send of this length, queued at `posted`, should keep its turn by a cell: only
  * its target can execute it, because the SRQ is there, or it follows such a send, or there is no
- * slot. Without credit there is no cell: the target is behind by a whole window, so the send waits
+ * slot. Without credit there is no cell: the target is behind by all credits, so the send waits
  * for credit, and mostly still goes eagerly.
  */
 static bool turn_is_kept(struct soft_ep *ep, uint32_t posted, uint64_t len)

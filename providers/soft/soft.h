@@ -20,7 +20,7 @@
 
 #define SOFT_DTOS_MAX  (1 << 20) /* of an endpoint's queue */
 #define SOFT_PDATA_MAX	   256
-#define SOFT_WINDOW	   128 /* eager messages that a connection may have without a receive */
+#define SOFT_CREDITS	   128 /* eager messages that a connection may have without a receive */
 #define SOFT_EAGER_MIN	   64
 #define SOFT_EAGER_DEFAULT 65536
 #define SOFT_EAGER_MAX	   (1u << 20)
@@ -376,7 +376,7 @@ struct soft_ia {
 	uint32_t port_hint;	    /* soft_ia.lock */
 
 	_Atomic uint32_t slot_next;   /* where to look for a free slot (a hint) */
-	_Atomic uint32_t slot_window; /* slots in use: a power of 2, which grows */
+	_Atomic uint32_t slots_active; /* slots in use: a power of 2, which grows */
 	uint32_t slot_count, slot_size; /* as in `shared`, which a peer can overwrite */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;

@@ -457,7 +457,7 @@ static void messages_without_credit_are_not_kept_for_ever(void)
 {
 	open_pair();
 	check_stderr_begin();
-	for (uint64_t n = 0; n <= SOFT_WINDOW; n++) {
+	for (uint64_t n = 0; n <= SOFT_CREDITS; n++) {
 		near_ep->credit = near_ep->msg;
 		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, n, DAT_COMPLETION_SUPPRESS_FLAG),
 			    DAT_SUCCESS);

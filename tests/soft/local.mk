@@ -58,6 +58,7 @@ tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 SOFT_API_TESTS = \
 	tests/soft/arrival_test \
 	tests/soft/corrupt_test \
+	tests/soft/credit_test \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
 	tests/soft/established_test \
@@ -78,8 +79,7 @@ SOFT_API_TESTS = \
 	tests/soft/steady_test \
 	tests/soft/stop_test \
 	tests/soft/thread_test \
-	tests/soft/straight_test \
-	tests/soft/window_test
+	tests/soft/straight_test
 
 check_PROGRAMS += $(SOFT_API_TESTS)
 TESTS += $(SOFT_API_TESTS)
@@ -91,6 +91,10 @@ tests_soft_arrival_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_corrupt_test_SOURCES = tests/soft/corrupt_test.c
 tests_soft_corrupt_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_corrupt_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_credit_test_SOURCES = tests/soft/credit_test.c
+tests_soft_credit_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_credit_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_cycle_test_SOURCES = tests/soft/cycle_test.c
 tests_soft_cycle_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
@@ -181,9 +185,6 @@ tests_soft_thread_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_straight_test_SOURCES = tests/soft/straight_test.c
 tests_soft_straight_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_straight_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
-tests_soft_window_test_SOURCES = tests/soft/window_test.c
-tests_soft_window_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_window_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 TESTS += tests/soft/bounce.sh
 EXTRA_DIST += tests/soft/bounce.sh tests/soft/pages_quiet.sh

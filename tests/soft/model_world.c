@@ -487,7 +487,7 @@ void world_open_processes(void)
 		model_keep(slot, sizeof(*slot) + world.ia->slot_size);
 	}
 	model_keep(&world.ia->slot_next, sizeof(world.ia->slot_next));
-	model_keep(&world.ia->slot_window, sizeof(world.ia->slot_window));
+	model_keep(&world.ia->slots_active, sizeof(world.ia->slots_active));
 }
 
 void world_open_two(void)

@@ -5,7 +5,7 @@
  */
 #include "api.h"
 
-#define WINDOW	 128 /* as SOFT_WINDOW */
+#define CREDITS	 128 /* as SOFT_CREDITS */
 #define MESSAGES 300
 #define SIZE	 64
 
@@ -67,21 +67,21 @@ static void solicited_message_beyond_the_window_wakes_as_well(void)
 	struct api_waiter waiter;
 
 	make(DAT_HANDLE_NULL, solicited);
-	send_some(1, WINDOW, 0);
-	send_some(WINDOW + 1, WINDOW + 1, solicited);
-	for (uint64_t n = 1; n <= WINDOW; n++)
+	send_some(1, CREDITS, 0);
+	send_some(CREDITS + 1, CREDITS + 1, solicited);
+	for (uint64_t n = 1; n <= CREDITS; n++)
 		REQUIRE_DAT(api_recv(pair.b.ep, &buf, SIZE, SIZE, n), DAT_SUCCESS);
-	receive_some(1, WINDOW);
+	receive_some(1, CREDITS);
 	api_wait_start(&waiter, pair.b.recv, 1);
-	send_some(WINDOW + 2, WINDOW + 2, 0);
-	for (uint64_t n = 1; n <= WINDOW + 2; n++)
+	send_some(CREDITS + 2, CREDITS + 2, 0);
+	for (uint64_t n = 1; n <= CREDITS + 2; n++)
 		API_DTO(pair.a.request, pair.a.ep, n, DAT_DTO_SUCCESS, SIZE);
 	CHECK(!api_wait_done(&waiter));
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, SIZE, SIZE, WINDOW + 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, SIZE, SIZE, CREDITS + 1), DAT_SUCCESS);
 	api_wait_end(&waiter);
 	CHECK_DAT(waiter.ret, DAT_SUCCESS);
 	CHECK_EQ_INT(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64,
-		     WINDOW + 1);
+		     CREDITS + 1);
 }
 
 static void messages_wait_for_no_look_at_the_events_of_a_shared_queue(void)
@@ -107,8 +107,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_wait_for_no_look_at_the_events_of_a_shared_queue), CHECK_END
 };
 
-static const struct check_suite window = {
+static const struct check_suite credit = {
 	.name = "soft window", .setup = setup, .teardown = api_close, .tests = tests
 };
 
-CHECK_SUITES(&window);
+CHECK_SUITES(&credit);

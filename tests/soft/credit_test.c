@@ -61,7 +61,7 @@ static void receive_some(uint64_t first, uint64_t last)
  * The solicited one waits at its sender until the receiver has taken those before it; then the
  * sender's next post sends it on its way, and it wakes who waits when a receive is posted for it.
  */
-static void solicited_message_beyond_the_window_wakes_as_well(void)
+static void solicited_message_beyond_the_credits_wakes_as_well(void)
 {
 	const DAT_COMPLETION_FLAGS solicited = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	struct api_waiter waiter;
@@ -103,12 +103,12 @@ static void messages_wait_for_no_look_at_the_events_of_a_shared_queue(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(solicited_message_beyond_the_window_wakes_as_well),
+	CHECK_TEST(solicited_message_beyond_the_credits_wakes_as_well),
 	CHECK_TEST(messages_wait_for_no_look_at_the_events_of_a_shared_queue), CHECK_END
 };
 
 static const struct check_suite credit = {
-	.name = "soft window", .setup = setup, .teardown = api_close, .tests = tests
+	.name = "soft credits", .setup = setup, .teardown = api_close, .tests = tests
 };
 
 CHECK_SUITES(&credit);

@@ -60,7 +60,7 @@ static DAT_CONN_QUAL reserve(void)
 }
 
 /* Lets another endpoint connect to a service point, and returns the request. */
-static DAT_CR_HANDLE knock(DAT_CONN_QUAL qual)
+static DAT_CR_HANDLE request_arrives(DAT_CONN_QUAL qual)
 {
 	struct api_end active;
 
@@ -77,7 +77,7 @@ static void enter_tentative(void)
 	if (api.prov.ep_creator == DAT_PSP_CREATES_EP_NEVER)
 		check_skip("the provider creates no endpoints for PSPs");
 	api_listen(cr_evd, DAT_PSP_PROVIDER_FLAG, &qual);
-	now.cr = knock(qual);
+	now.cr = request_arrives(qual);
 	REQUIRE_DAT(dat_cr_query(now.cr, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param), DAT_SUCCESS);
 	now.ep = param.local_ep_handle;
 }
@@ -110,7 +110,7 @@ static void enter(enum state state)
 		now.ep = now.end.ep;
 		if (state == RES || state == PAS) {
 			qual = reserve();
-			now.cr = state == PAS ? knock(qual) : NULL;
+			now.cr = state == PAS ? request_arrives(qual) : NULL;
 		} else if (state == ACT) {
 			api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 			REQUIRE_DAT(api_connect(now.ep, qual), DAT_SUCCESS);
@@ -168,7 +168,7 @@ static DAT_RETURN do_accept(void)
 	DAT_CONN_QUAL qual;
 
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-	return dat_cr_accept(knock(qual), now.ep, 0, NULL);
+	return dat_cr_accept(request_arrives(qual), now.ep, 0, NULL);
 }
 
 static DAT_RETURN do_post_recv(void)

@@ -597,7 +597,7 @@ static bool can_open(void)
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS;
 }
 
-static void knock_as_nobody(void *arg)
+static void connect_as_nobody(void *arg)
 {
 	DAT_EVENT event;
 	char able;
@@ -700,7 +700,7 @@ static void forked_child_forks_and_both_keep_their_files(void)
 
 static void request_of_another_user_is_refused(void)
 {
-	start_nobody(knock_as_nobody);
+	start_nobody(connect_as_nobody);
 	check_put(my.peer, &my.offer, sizeof(my.offer));
 	check_await(my.peer);
 	API_QUIET(my.cr_evd);

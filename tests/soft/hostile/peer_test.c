@@ -222,7 +222,7 @@ static void slots_that_make_no_sense_are_refused(void)
 #define WHOLE_FILE (1ull << 40)
 
 /* Where an attacker says that something lies in an extent as long as its whole file. */
-enum claim { CLAIM_SHARED, CLAIM_REGIONS, CLAIM_SLOTS, CLAIM_PORT, CLAIM_RING, CLAIM_QUEUE, CLAIMS };
+enum claim { CLAIM_HEADER, CLAIM_REGIONS, CLAIM_SLOTS, CLAIM_PORT, CLAIM_RING, CLAIM_QUEUE, CLAIMS };
 
 static void claim_much(struct hostile *h, struct soft_msg *msg, enum claim claim)
 {

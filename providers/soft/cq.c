@@ -138,7 +138,7 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	 */
 	cq->polled = atomic_load_explicit(&cq->ring->notify, memory_order_relaxed) & SOFT_NOTIFY_POLLED;
 	atomic_store_explicit(&cq->ring->notify, cq->polled ? SOFT_NOTIFY_POLLED : 0, memory_order_relaxed);
-	atomic_store_explicit(&cq->ring->asked, 0, memory_order_relaxed);
+	atomic_store_explicit(&cq->ring->service, 0, memory_order_relaxed);
 	atomic_store_explicit(&cq->ring->taken, cq->mem.position, memory_order_relaxed);
 	atomic_store_explicit(&cq->head, cq->mem.position, memory_order_relaxed);
 	cq->next = ia->cqs;
@@ -278,15 +278,15 @@ uint32_t soft_cq_take_ready_list(struct soft_cq *cq)
 	return atomic_exchange_explicit(&cq->ring->ready_list, 0, memory_order_acquire);
 }
 
-void soft_cq_answer(struct soft_cq *cq)
+void soft_cq_clear_service(struct soft_cq *cq)
 {
 	/*
 	 * relaxed: a sender that sets it after this rings the doorbell. acquire: the exchange makes
 	 * the cells of all senders visible that set it before, also of those that found it set and
 	 * did not ring
 	 */
-	if (atomic_load_explicit(&cq->ring->asked, memory_order_relaxed))
-		atomic_exchange_explicit(&cq->ring->asked, 0, memory_order_acquire);
+	if (atomic_load_explicit(&cq->ring->service, memory_order_relaxed))
+		atomic_exchange_explicit(&cq->ring->service, 0, memory_order_acquire);
 }
 
 void soft_cq_set_polled(struct soft_cq *cq)
@@ -424,22 +424,22 @@ bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32
 	return true;
 }
 
-void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner)
+void soft_ring_want_service(struct soft_ring *ring, struct soft_peer *owner)
 {
-	uint32_t set = SOFT_ASKED_SET;
+	uint32_t set = SOFT_SERVICE_WANTED;
 
 	/*
-	 * release: the cell; see soft_cq_answer(). A read-modify-write, so that the owner acquires
-	 * from each of several senders
+	 * release: the cell; see soft_cq_clear_service(). A read-modify-write, so that the owner
+	 * acquires from each of several senders
 	 */
-	if (atomic_fetch_or_explicit(&ring->asked, SOFT_ASKED_SET, memory_order_acq_rel) & SOFT_ASKED_RUNG)
+	if (atomic_fetch_or_explicit(&ring->service, SOFT_SERVICE_WANTED, memory_order_acq_rel) & SOFT_SERVICE_RUNG)
 		return;
 	soft_peer_wake(owner);
 	/*
 	 * relaxed: this only says that nobody needs to ring again; if the word was cleared and set
 	 * meanwhile, another sender rings, too
 	 */
-	atomic_compare_exchange_strong_explicit(&ring->asked, &set, SOFT_ASKED_SET | SOFT_ASKED_RUNG,
+	atomic_compare_exchange_strong_explicit(&ring->service, &set, SOFT_SERVICE_WANTED | SOFT_SERVICE_RUNG,
 						memory_order_relaxed, memory_order_relaxed);
 }
 

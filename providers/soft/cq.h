@@ -24,8 +24,8 @@ void soft_cq_fini(struct soft_cq *cq);
 struct soft_cq *soft_cq_hold_next(struct soft_ia *ia, bool (*wants)(const struct soft_cq *cq));
 void soft_cq_release(struct soft_cq *cq);
 uint32_t soft_cq_take_ready_list(struct soft_cq *cq);	       /* returns the list and empties it; poll lock */
-/* The owner calls this before it takes the cells: it clears what soft_ring_ask() has asked for so far. Poll lock. */
-void soft_cq_answer(struct soft_cq *cq);
+/* The owner calls this before it takes the cells: it clears what soft_ring_want_service() has set so far. Poll lock. */
+void soft_cq_clear_service(struct soft_cq *cq);
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
 void soft_cq_set_polled(struct soft_cq *cq);		       /* says in the ring that its owner only polls; poll lock */
 /*
@@ -253,7 +253,7 @@ bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32
  * Asks the owner's service thread to take the cell that was just published if nobody polls. It does
  * nothing if that thread has been asked already. Any process.
  */
-void soft_ring_ask(struct soft_ring *ring, struct soft_peer *owner);
+void soft_ring_want_service(struct soft_ring *ring, struct soft_peer *owner);
 /* Wakes the waiters and rings the doorbell, if the owner has asked for that. */
 void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner);
 

@@ -95,7 +95,7 @@ static bool cq_wants(const struct soft_cq *cq)
 	return !cq->evd || atomic_load_explicit(&cq->ia->watching, memory_order_relaxed) ||
 	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ||
 	       /* for these, only a sender that waits for a buffer of an SRQ rings */
-	       atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
+	       atomic_load_explicit(&cq->ring->service, memory_order_relaxed) ||
 	       atomic_load_explicit(&cq->ring->ready_list, memory_order_relaxed);
 }
 

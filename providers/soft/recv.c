@@ -672,7 +672,7 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 		(void)soft_turn_look(cq);
 	do {
 		again = ready_poll(cq);
-		soft_cq_answer(cq);
+		soft_cq_clear_service(cq);
 		while (!n && left && (cell = soft_cq_peek(cq))) {
 			left--;
 			if (!cell_take(cq, cell, out, &n)) {

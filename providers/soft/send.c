@@ -218,7 +218,7 @@ static void turn_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t posit
 	ep->turns = posted + 1;
 	soft_ring_publish_done(cell, position, ep->rindex, ep->rgen, msg + 1);
 	soft_ring_notify(ep->rring, ep->peer);
-	soft_ring_ask(ep->rring, ep->peer);
+	soft_ring_want_service(ep->rring, ep->peer);
 }
 
 /*

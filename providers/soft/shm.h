@@ -80,8 +80,8 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 #define SOFT_RESERVED_AHEAD(word, pos)                                                             \
 	((int64_t)((SOFT_RESERVED_POS(word) - (uint64_t)(pos)) << 16) >> 16)
 
-#define SOFT_ASKED_SET	1u
-#define SOFT_ASKED_RUNG 2u /* the doorbell was rung after that; without this flag the sender may have been stopped before it rang */
+#define SOFT_SERVICE_WANTED 1u
+#define SOFT_SERVICE_RUNG   2u /* the doorbell was rung after that; without it the sender may have been stopped before it rang */
 
 /*
  * Stands in the place of a list that is lost: the owner looks which ports say that they are on it.
@@ -100,11 +100,11 @@ struct soft_ring {
 		notify; /* SOFT_NOTIFY_*: set by the owner; a sender takes the request that it acts on */
 	_Atomic uint32_t bell; /* the futex of evd_wait */
 	/*
-	 * SOFT_ASKED_*, set by senders: a cell waits that the service thread takes if nobody polls,
-	 * because its message can leave the sender only into a buffer of an SRQ. The owner clears
-	 * it before it looks at the cells.
+	 * SOFT_SERVICE_*, set by senders: a cell waits that the service thread takes if nobody
+	 * polls, because its message can leave the sender only into a buffer of an SRQ. The owner
+	 * clears it before it looks at the cells.
 	 */
-	_Atomic uint32_t asked;
+	_Atomic uint32_t service;
 	uint32_t mask; /* owner, for peers that map the ring; each side keeps a copy, as of a port's layout */
 	alignas(SOFT_LINE) struct soft_cell cell[]; /* the reservations follow the last cell */
 };

@@ -2,9 +2,9 @@
 /*
  * Shared receive queues. The buffers of one are in private memory, and only the owner matches them,
  * in the order in which messages come off its rings. For a message that cannot leave its sender
- * without a buffer the service thread does that if nobody polls (soft_ring_ask()). An endpoint that
- * finds the queue empty is put on a list, and the service thread serves it when a buffer is posted,
- * because the poster must not take locks of endpoints.
+ * without a buffer the service thread does that if nobody polls (soft_ring_want_service()). An
+ * endpoint that finds the queue empty is put on a list, and the service thread serves it when a
+ * buffer is posted, because the poster must not take locks of endpoints.
  */
 #include "srq.h"
 #include "conn.h"

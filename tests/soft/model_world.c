@@ -161,7 +161,7 @@ void world_over(void)
 /* As soft_ia_rung(): a queue that nobody has asked for is left alone. */
 static void look_at_queue(struct soft_cq *cq)
 {
-	if (atomic_load_explicit(&cq->ring->asked, memory_order_relaxed) ||
+	if (atomic_load_explicit(&cq->ring->service, memory_order_relaxed) ||
 	    atomic_load_explicit(&cq->ring->ready_list, memory_order_relaxed))
 		soft_cq_drain(cq);
 }
@@ -516,7 +516,7 @@ void world_open_shared(void)
 	with_srq = true;
 	world_open_two();
 	with_srq = false;
-	model_watch(&world.b.evd.cq.ring->asked, sizeof(world.b.evd.cq.ring->asked), "asked");
+	model_watch(&world.b.evd.cq.ring->service, sizeof(world.b.evd.cq.ring->service), "service");
 }
 
 void world_open_narrow(void (*set_up)(void))

@@ -481,7 +481,7 @@ void hostile_publish(struct hostile *h, uint64_t position)
 
 void hostile_ask(struct hostile *h)
 {
-	atomic_store(&their_ring(h)->asked, SOFT_ASKED_SET);
+	atomic_store(&their_ring(h)->service, SOFT_SERVICE_WANTED);
 }
 
 static void work_message(struct hostile *h, unsigned int *seed)

@@ -12,7 +12,7 @@
  *	}
  *
 
- * A clause about two sides has its other side in a process of its own (far.h):
+ * A clause about two sides has its other side in a process of its own (remote.h):
  *
  *	CLAUSE_ACTIVE("EP_DISC-10")	this process connects, the other one listens
  *	CLAUSE_PASSIVE("CR_QUERY-05")	the other one connects, this process listens
@@ -92,13 +92,13 @@ struct conform {
 	DAT_PZ_HANDLE pz;
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR prov;
-	bool a_far, b_far;	/* whether this end of a pair is in the other process */
+	bool a_remote, b_remote; /* whether this end of a pair is in the other process */
 	struct {
 		DAT_IA_HANDLE ia;
 		DAT_EVD_HANDLE async;
 		DAT_PZ_HANDLE pz;
 		DAT_IA_ADDRESS_PTR address;
-	} far;			/* stand-ins for the objects of that process */
+	} remote;		/* stand-ins for the objects of that process */
 	struct sockaddr_storage server;	/* where the other process is; AF_UNSPEC: it is forked */
 };
 

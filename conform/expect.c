@@ -113,7 +113,7 @@ void kit_quiet_at(DAT_EVD_HANDLE evd)
 
 DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data)
 {
-	return dat_ep_connect(ep, kit_address_of(t.b_far), qual, 4 * kit_patience(), size,
+	return dat_ep_connect(ep, kit_address_of(t.b_remote), qual, 4 * kit_patience(), size,
 			      (DAT_PVOID)data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
@@ -122,9 +122,9 @@ DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
 	return kit_connect_data(ep, qual, 0, NULL);
 }
 
-DAT_IA_ADDRESS_PTR kit_address_of(bool far)
+DAT_IA_ADDRESS_PTR kit_address_of(bool remote)
 {
-	return far ? t.far.address : t.attr.ia_address_ptr;
+	return remote ? t.remote.address : t.attr.ia_address_ptr;
 }
 
 bool kit_same_address(const void *one, const void *other)
@@ -172,8 +172,8 @@ DAT_CR_HANDLE kit_cr_at(DAT_EVD_HANDLE evd)
 
 void kit_pair_unconnected_at(struct kit_pair *pair, const DAT_EP_ATTR *attr)
 {
-	kit_end_at(t.a_far, &pair->a, attr);
-	kit_end_at(t.b_far, &pair->b, attr);
+	kit_end_at(t.a_remote, &pair->a, attr);
+	kit_end_at(t.b_remote, &pair->b, attr);
 	pair->cr_evd = kit_evd_at(kit_ia_b(), 8, DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
 	pair->psp = kit_psp_at(pair->cr_evd, DAT_PSP_CONSUMER_FLAG, &pair->qual);
 }
@@ -238,8 +238,8 @@ void kit_remote_access_at(struct kit_pair *pair, uint64_t cookie, bool write)
 void kit_exchange_at(struct kit_end *from, struct kit_end *to)
 {
 	static unsigned int seed = 1000;
-	struct kit_buf source = kit_buf_at(kit_pz_of(far_is(from->ep)), 256, KIT_LOCAL),
-		       sink = kit_buf_at(kit_pz_of(far_is(to->ep)), 256, KIT_LOCAL);
+	struct kit_buf source = kit_buf_at(kit_pz_of(remote_is(from->ep)), 256, KIT_LOCAL),
+		       sink = kit_buf_at(kit_pz_of(remote_is(to->ep)), 256, KIT_LOCAL);
 
 	kit_buf_fill(&source, 0, 256, ++seed);
 	MUST_RET(kit_recv(to->ep, &sink, 0, 256, seed), DAT_SUCCESS);
@@ -322,7 +322,7 @@ bool kit_still_waits(struct kit_waiter *w)
 static void start(struct kit_waiter *w)
 {
 	/* The other process executes one step at a time, so it would wait, and the test with it. */
-	MUST(!far_is(w->evd));
+	MUST(!remote_is(w->evd));
 	w->timeout = 4 * kit_patience();
 	MUST(pthread_create(&w->thread, NULL, wait_thread, w) == 0);
 	MUST_SOON(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE) != 0);

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "conform.h"
-#include "far.h"
 #include "kit.h"
+#include "remote.h"
 
 struct conform t;
 
@@ -117,7 +117,7 @@ static void leave_unserved(void)
 	judge.asked = true;
 	if (!t.server.ss_family)
 		return;
-	fd = far_dial(&t.server, t.patience_ms);
+	fd = remote_dial(&t.server, t.patience_ms);
 	if (fd < 0) {
 		tell("X");
 		_exit(1);
@@ -361,13 +361,13 @@ static void body(void)
 	bool two_sided = judge.test->sides == ACTIVE || judge.test->sides == PASSIVE;
 
 	if (two_sided)
-		far_start();
+		remote_start();
 	if (judge.test->sides != BARE)
 		kit_open();
 	if (two_sided)
-		far_meet();
-	t.b_far = judge.test->sides == ACTIVE && judge_reaches();
-	t.a_far = judge.test->sides == PASSIVE && judge_reaches();
+		remote_meet();
+	t.b_remote = judge.test->sides == ACTIVE && judge_reaches();
+	t.a_remote = judge.test->sides == PASSIVE && judge_reaches();
 	judge.test->run();
 	tell("B");
 }
@@ -378,7 +378,7 @@ static void teardown(void)
 	judge.closing = true;
 	peer_kill();
 	kit_close();
-	far_end();
+	remote_end();
 }
 
 void judge_child(const struct conform_test *test, int report_fd)

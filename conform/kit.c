@@ -142,29 +142,29 @@ DAT_EP_ATTR kit_attr_long(void)
 
 DAT_IA_HANDLE kit_ia_b(void)
 {
-	return t.b_far ? t.far.ia : t.ia;
+	return t.b_remote ? t.remote.ia : t.ia;
 }
 
 DAT_EVD_HANDLE kit_async_b(void)
 {
-	return t.b_far ? t.far.async : t.async;
+	return t.b_remote ? t.remote.async : t.async;
 }
 
-DAT_PZ_HANDLE kit_pz_of(bool far)
+DAT_PZ_HANDLE kit_pz_of(bool remote)
 {
-	return far ? t.far.pz : t.pz;
+	return remote ? t.remote.pz : t.pz;
 }
 
-void kit_end_at(bool far, struct kit_end *end, const DAT_EP_ATTR *attr)
+void kit_end_at(bool remote, struct kit_end *end, const DAT_EP_ATTR *attr)
 {
 	DAT_EP_ATTR own = attr ? *attr : kit_attr();
-	DAT_IA_HANDLE ia = far ? t.far.ia : t.ia;
+	DAT_IA_HANDLE ia = remote ? t.remote.ia : t.ia;
 
 	end->recv = kit_evd_at(ia, 64, DAT_EVD_DTO_FLAG, DAT_HANDLE_NULL);
 	end->request =
 		kit_evd_at(ia, 64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, DAT_HANDLE_NULL);
 	end->connect = kit_evd_at(ia, 8, DAT_EVD_CONNECTION_FLAG, DAT_HANDLE_NULL);
-	MUST_RET(dat_ep_create(ia, kit_pz_of(far), end->recv, end->request, end->connect, &own,
+	MUST_RET(dat_ep_create(ia, kit_pz_of(remote), end->recv, end->request, end->connect, &own,
 			       &end->ep),
 		 DAT_SUCCESS);
 }
@@ -192,13 +192,13 @@ struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_P
 
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv)
 {
-	struct kit_buf far = { .size = size };
+	struct kit_buf remote = { .size = size };
 	void *mem;
 
-	if (far_is(pz)) {
-		far.lmr = far_buf_create(pz, size, priv, &far.context, &far.rmr_context,
-					 &far.address);
-		return far;
+	if (remote_is(pz)) {
+		remote.lmr = remote_buf_create(pz, size, priv, &remote.context, &remote.rmr_context,
+					       &remote.address);
+		return remote;
 	}
 	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	MUST(mem != MAP_FAILED && held.memory_count < MEMORIES);
@@ -304,13 +304,13 @@ void kit_buf_fill(const struct kit_buf *buf, size_t offset, size_t size, unsigne
 	if (buf->mem)
 		kit_fill(buf->mem + offset, size, seed);
 	else
-		far_buf_fill(buf->lmr, offset, size, seed);
+		remote_buf_fill(buf->lmr, offset, size, seed);
 }
 
 bool kit_buf_filled(const struct kit_buf *buf, size_t offset, size_t size, unsigned int seed)
 {
 	return buf->mem ? kit_filled(buf->mem + offset, size, seed)
-			: far_buf_filled(buf->lmr, offset, size, seed);
+			: remote_buf_filled(buf->lmr, offset, size, seed);
 }
 
 void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned char byte)
@@ -318,7 +318,7 @@ void kit_buf_set(const struct kit_buf *buf, size_t offset, size_t size, unsigned
 	if (buf->mem)
 		memset(buf->mem + offset, byte, size);
 	else
-		far_buf_set(buf->lmr, offset, size, byte);
+		remote_buf_set(buf->lmr, offset, size, byte);
 }
 
 /*
@@ -342,7 +342,7 @@ void kit_buf_read(const struct kit_buf *buf, size_t offset, void *data, size_t s
 	if (buf->mem)
 		memcpy(data, buf->mem + offset, size);
 	else
-		far_buf_read(buf->lmr, offset, size, data);
+		remote_buf_read(buf->lmr, offset, size, data);
 }
 
 bool kit_buf_is(const struct kit_buf *buf, size_t offset, const void *data, size_t size)

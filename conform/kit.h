@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 #include "conform.h"
-#include "far.h"
+#include "remote.h"
 
 #define KIT_HERE judge_site(__FILE__, __LINE__)
 
@@ -57,27 +57,27 @@ void kit_sleep_ms(unsigned int ms);
 #define kit_cno()		      (KIT_HERE, kit_cno_at())
 #define kit_pz()		      (KIT_HERE, kit_pz_at(t.ia))
 #define kit_end(end, attr)	      (KIT_HERE, kit_end_at(false, end, attr))
-#define kit_end_a(end, attr)	      (KIT_HERE, kit_end_at(t.a_far, end, attr))
-#define kit_end_b(end, attr)	      (KIT_HERE, kit_end_at(t.b_far, end, attr))
+#define kit_end_a(end, attr)	      (KIT_HERE, kit_end_at(t.a_remote, end, attr))
+#define kit_end_b(end, attr)	      (KIT_HERE, kit_end_at(t.b_remote, end, attr))
 #define kit_evd_b(qlen, flags) \
 	(KIT_HERE, kit_evd_at(kit_ia_b(), qlen, flags, DAT_HANDLE_NULL))
 #define kit_pz_b()		      (KIT_HERE, kit_pz_at(kit_ia_b()))
 #define kit_psp(evd, qual)	      (KIT_HERE, kit_psp_at(evd, DAT_PSP_CONSUMER_FLAG, qual))
 #define kit_buf(size, priv)	      (KIT_HERE, kit_buf_at(t.pz, size, priv))
-#define kit_buf_a(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.a_far), size, priv))
-#define kit_buf_b(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.b_far), size, priv))
+#define kit_buf_a(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.a_remote), size, priv))
+#define kit_buf_b(size, priv)	      (KIT_HERE, kit_buf_at(kit_pz_of(t.b_remote), size, priv))
 #define kit_buf_of(end, size, priv)   \
-	(KIT_HERE, kit_buf_at(kit_pz_of(far_is((end)->ep)), size, priv))
+	(KIT_HERE, kit_buf_at(kit_pz_of(remote_is((end)->ep)), size, priv))
 #define kit_buf_in(pz, size, priv)    (KIT_HERE, kit_buf_at(pz, size, priv))
 #define kit_region(pz, mem, size, priv) (KIT_HERE, kit_region_at(pz, mem, size, priv))
 DAT_EVD_HANDLE kit_evd_at(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			  DAT_CNO_HANDLE cno);
 DAT_IA_HANDLE kit_ia_b(void);	/* the IA of b's service points */
 DAT_EVD_HANDLE kit_async_b(void);
-DAT_PZ_HANDLE kit_pz_of(bool far);
+DAT_PZ_HANDLE kit_pz_of(bool remote);
 DAT_CNO_HANDLE kit_cno_at(void);
 DAT_PZ_HANDLE kit_pz_at(DAT_IA_HANDLE ia);
-void kit_end_at(bool far, struct kit_end *end, const DAT_EP_ATTR *attr); /* NULL: kit_attr() */
+void kit_end_at(bool remote, struct kit_end *end, const DAT_EP_ATTR *attr); /* NULL: kit_attr() */
 /* On side b, whose qualifier it is. */
 DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv);
@@ -104,7 +104,7 @@ DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 DAT_RETURN kit_connect_data(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT size, const void *data);
 DAT_CONN_QUAL kit_unused_qual(void);	/* a qualifier of side b on which no program listens */
 bool kit_same_address(const void *one, const void *other);
-DAT_IA_ADDRESS_PTR kit_address_of(bool far);	/* of that side's IA */
+DAT_IA_ADDRESS_PTR kit_address_of(bool remote);	/* of that side's IA */
 
 /* Events. */
 #define kit_event(evd)			(KIT_HERE, kit_event_at(evd))

@@ -5,16 +5,16 @@ datconform_SOURCES = \
 	conform/clauses.h \
 	conform/conform.h \
 	conform/expect.c \
-	conform/far.c \
-	conform/far.h \
-	conform/far_host.c \
-	conform/far_serve.c \
-	conform/far_wire.c \
 	conform/html.c \
 	conform/judge.c \
 	conform/kit.c \
 	conform/kit.h \
 	conform/main.c \
+	conform/remote.c \
+	conform/remote.h \
+	conform/remote_host.c \
+	conform/remote_serve.c \
+	conform/remote_wire.c \
 	conform/report.c \
 	conform/report.h \
 	conform/run.c \

@@ -17,8 +17,8 @@
 
 #include "clauses.h"
 #include "conform.h"
-#define FAR_PLAIN
-#include "far.h"
+#define REMOTE_PLAIN
+#include "remote.h"
 #include "report.h"
 #include "run.h"
 
@@ -367,25 +367,25 @@ static void write_reports(void)
 /* Checks that the server is there, has this version, and has an adapter that opens. */
 static bool probe_server(void)
 {
-	static unsigned char bytes[FAR_BYTES];
-	struct far_message answer, bye = { .step = STEP_BYE };
+	static unsigned char bytes[REMOTE_BYTES];
+	struct remote_message answer, bye = { .step = STEP_BYE };
 	unsigned int bound_ms = 4 * options.run.patience_ms;
 	const char *wrong = "";
 	bool good = false;
 	int fd;
 
-	if (!far_resolve(options.connect, &options.run.server))
+	if (!remote_resolve(options.connect, &options.run.server))
 		return false;
-	fd = far_dial(&options.run.server, bound_ms);
+	fd = remote_dial(&options.run.server, bound_ms);
 	if (fd < 0) {
 		perror("datconform: --connect");
 		return false;
 	}
-	good = far_hello(fd, bound_ms, &answer, bytes, &wrong);
+	good = remote_hello(fd, bound_ms, &answer, bytes, &wrong);
 	if (!good)
 		fprintf(stderr, "datconform: the server: %s\n", wrong);
-	else if (far_put(fd, &bye))
-		far_get(fd, &answer, bytes, (int)bound_ms);
+	else if (remote_put(fd, &bye))
+		remote_get(fd, &answer, bytes, (int)bound_ms);
 	close(fd);
 	return good;
 }
@@ -407,9 +407,9 @@ int main(int argc, char **argv)
 	hold_standard_files();
 	take_options(argc, argv);
 	if (options.server)
-		return far_host(options.run.ia_name,
-				options.port >= 0 ? (unsigned int)options.port : FAR_PORT,
-				4 * options.run.patience_ms / 1000);
+		return remote_host(options.run.ia_name,
+				   options.port >= 0 ? (unsigned int)options.port : REMOTE_PORT,
+				   4 * options.run.patience_ms / 1000);
 	count_tests();
 	select_clauses();
 	if (options.list) {

@@ -23,7 +23,7 @@ static DAT_CR_HANDLE knock(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual)
 {
 	struct kit_end active;
 
-	kit_end_at(t.a_far, &active, NULL);
+	kit_end_at(t.a_remote, &active, NULL);
 	MUST_RET(kit_connect(active.ep, qual), DAT_SUCCESS);
 	return kit_cr_at(cr_evd);
 }
@@ -82,7 +82,7 @@ static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 
 bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 {
-	MUST(!t.a_far && !t.b_far);	/* all of it is in this process */
+	MUST(!t.a_remote && !t.b_remote); /* all of it is in this process */
 	memset(at, 0, sizeof(*at));
 	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
 	    t.prov.ep_creator == DAT_PSP_CREATES_EP_NEVER)

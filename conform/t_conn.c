@@ -10,7 +10,7 @@
 
 static DAT_RETURN connect_for(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout)
 {
-	return dat_ep_connect(ep, kit_address_of(t.b_far), qual, timeout, 0, NULL,
+	return dat_ep_connect(ep, kit_address_of(t.b_remote), qual, timeout, 0, NULL,
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
@@ -82,7 +82,7 @@ CLAUSE_EACH("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", 
 			DAT_SUCCESS);
 	ABOUT("CR_QUERY-04");
 	MUST(cr.remote_ia_address_ptr != NULL);
-	CHECK_THAT(kit_same_address(cr.remote_ia_address_ptr, kit_address_of(t.a_far)));
+	CHECK_THAT(kit_same_address(cr.remote_ia_address_ptr, kit_address_of(t.a_remote)));
 	ABOUT("EP_CONNECT-03");
 	CHECK_THAT(cr.remote_port_qual == ep_query(p.a.ep).local_port_qual);
 	ABOUT("PSP_CREATE-12");
@@ -119,8 +119,8 @@ CLAUSE_EACH("EP_CONNECT-01", "EP_CONNECT-02", "EP_CONNECT-03", "EP_CONNECT-04", 
 		   b.remote_port_qual == a.local_port_qual);
 	ABOUT("EP_QUERY-04");
 	MUST(a.remote_ia_address_ptr && b.remote_ia_address_ptr);
-	CHECK_THAT(kit_same_address(a.remote_ia_address_ptr, kit_address_of(t.b_far)));
-	CHECK_THAT(kit_same_address(b.remote_ia_address_ptr, kit_address_of(t.a_far)));
+	CHECK_THAT(kit_same_address(a.remote_ia_address_ptr, kit_address_of(t.b_remote)));
+	CHECK_THAT(kit_same_address(b.remote_ia_address_ptr, kit_address_of(t.a_remote)));
 	CHECK_THAT(b.remote_port_qual == cr.remote_port_qual ||
 		   b.remote_port_qual == a.local_port_qual);
 	ABOUT("EP_QUERY-06");
@@ -598,7 +598,7 @@ CLAUSE_PASSIVE("CR_ACCEPT-15", "CR_ACCEPT-16")
 	kit_pair_unconnected(&p, NULL);
 	MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);
 	cr = kit_cr(p.cr_evd);
-	far_die();
+	remote_die();
 	ABOUT("CR_ACCEPT-15");
 	accept_too_late(&p, cr);
 	ABOUT("CR_ACCEPT-16");

@@ -33,26 +33,26 @@ static size_t least(size_t a, DAT_VLEN b)
 CLAUSE("CONSUMER-41")
 {
 	size_t size = least(65536, t.attr.max_rdma_size);
-	struct kit_buf near = kit_buf(65536, KIT_REMOTE), far = kit_buf(65536, KIT_REMOTE);
+	struct kit_buf local = kit_buf(65536, KIT_REMOTE), remote = kit_buf(65536, KIT_REMOTE);
 	DAT_EP_ATTR attr;
 	struct kit_pair p;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.max_recv_dtos = attr.max_request_dtos = 8;
 	pair_of(&p, &attr);
-	MUST_RET(kit_recv(p.b.ep, &far, 0, 24, 1), DAT_SUCCESS);
-	MUST_RET(kit_send(p.a.ep, &near, 0, 24, 2, DEFAULT), DAT_SUCCESS);
+	MUST_RET(kit_recv(p.b.ep, &remote, 0, 24, 1), DAT_SUCCESS);
+	MUST_RET(kit_send(p.a.ep, &local, 0, 24, 2, DEFAULT), DAT_SUCCESS);
 	CHECK_NUM(kit_dto(p.b.recv, p.b.ep, 1, DAT_DTO_SUCCESS).transfered_length, 24);
 	kit_dto(p.a.request, p.a.ep, 2, DAT_DTO_SUCCESS);
-	kit_fill(near.mem, size, 3);
-	MUST_RET(kit_write(p.a.ep, kit_seg(&near, 0, size), kit_target(&far, 0, size), 3, DEFAULT),
+	kit_fill(local.mem, size, 3);
+	MUST_RET(kit_write(p.a.ep, kit_seg(&local, 0, size), kit_target(&remote, 0, size), 3, DEFAULT),
 		 DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 3, DAT_DTO_SUCCESS);
-	memset(near.mem, 0, size);
-	MUST_RET(kit_read(p.a.ep, kit_seg(&near, 0, size), kit_target(&far, 0, size), 4, DEFAULT),
+	memset(local.mem, 0, size);
+	MUST_RET(kit_read(p.a.ep, kit_seg(&local, 0, size), kit_target(&remote, 0, size), 4, DEFAULT),
 		 DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 4, DAT_DTO_SUCCESS);
-	CHECK_THAT(kit_filled(near.mem, size, 3));
+	CHECK_THAT(kit_filled(local.mem, size, 3));
 }
 
 CLAUSE("CONSUMER-42")

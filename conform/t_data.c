@@ -9,27 +9,27 @@
 #define UNSIG	 DAT_COMPLETION_UNSIGNALLED_FLAG
 #define COUNT	 16
 
-/* A connected pair with memory on both sides: near belongs to a, far to b. */
+/* A connected pair with memory on both sides: local belongs to a, remote to b. */
 struct field {
 	struct kit_pair p;
-	struct kit_buf near, far;
+	struct kit_buf local, remote;
 };
 
 static void lay_out(struct field *f, const DAT_EP_ATTR *attr)
 {
 	kit_pair(&f->p, attr);
-	f->near = kit_buf_a(65536, KIT_REMOTE);
-	f->far = kit_buf_b(65536, KIT_REMOTE);
+	f->local = kit_buf_a(65536, KIT_REMOTE);
+	f->remote = kit_buf_b(65536, KIT_REMOTE);
 }
 
-/* The requests, so that one test checks a rule of all of them. `near` is the place of the local segment. */
+/* The requests, so that one test checks a rule of all of them. `local` is the place of the local segment. */
 enum op { SEND, WRITE, READ, OPS };
 
 static DAT_RETURN post(struct field *f, enum op op, size_t at, size_t size, uint64_t cookie,
 		       DAT_COMPLETION_FLAGS flags)
 {
-	DAT_LMR_TRIPLET seg = kit_seg(&f->near, at, size);
-	DAT_RMR_TRIPLET target = kit_target(&f->far, at, size);
+	DAT_LMR_TRIPLET seg = kit_seg(&f->local, at, size);
+	DAT_RMR_TRIPLET target = kit_target(&f->remote, at, size);
 
 	switch (op) {
 	case SEND: return dat_ep_post_send(f->p.a.ep, 1, &seg, kit_cookie(cookie), flags);
@@ -46,7 +46,7 @@ static void done(struct field *f, uint64_t cookie)
 static void recvs(struct field *f, int n)
 {
 	for (int i = 1; i <= n; i++)
-		MUST_RET(kit_recv(f->p.b.ep, &f->far, 0, 4096, (uint64_t)i), DAT_SUCCESS);
+		MUST_RET(kit_recv(f->p.b.ep, &f->remote, 0, 4096, (uint64_t)i), DAT_SUCCESS);
 }
 
 CLAUSE_EACH("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11", "EP_RECV-18",
@@ -64,15 +64,15 @@ CLAUSE_EACH("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11"
 		DAT_VLEN size =
 			sizes[i] < t.attr.max_message_size ? sizes[i] : t.attr.max_message_size;
 
-		kit_buf_fill(&f.near, 0, size, (unsigned int)i);
+		kit_buf_fill(&f.local, 0, size, (unsigned int)i);
 		ABOUT("EP_RECV-01");
-		MUST_RET(kit_recv(f.p.b.ep, &f.far, 0, size, cookies[i]), DAT_SUCCESS);
+		MUST_RET(kit_recv(f.p.b.ep, &f.remote, 0, size, cookies[i]), DAT_SUCCESS);
 		ABOUT("EP_SEND-01");
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, size, cookies[i], DEFAULT), DAT_SUCCESS);
+		MUST_RET(kit_send(f.p.a.ep, &f.local, 0, size, cookies[i], DEFAULT), DAT_SUCCESS);
 		ABOUT("EP_RECV-11");
 		data = kit_dto(f.p.b.recv, f.p.b.ep, cookies[i], DAT_DTO_SUCCESS);
 		CHECK_NUM(data.transfered_length, size);
-		CHECK_THAT(kit_buf_filled(&f.far, 0, size, (unsigned int)i));
+		CHECK_THAT(kit_buf_filled(&f.remote, 0, size, (unsigned int)i));
 		ABOUT("EP_RECV-18");
 		CHECK_NUM(data.status, DAT_DTO_SUCCESS);
 		ABOUT("EP_RECV-22");
@@ -124,7 +124,7 @@ static void fill_queue(enum op op, bool receive)
 	depth = receive ? param.ep_attr.max_recv_dtos : param.ep_attr.max_request_dtos;
 	for (; n < 100000; n++) {
 		/* Messages of the largest size, for which there is no receive, stay in the queue. */
-		ret = receive ? kit_recv(f.p.a.ep, &f.near, 0, 64, 1)
+		ret = receive ? kit_recv(f.p.a.ep, &f.local, 0, 64, 1)
 			      : post(&f, op, 0, op == SEND ? attr.max_message_size : 64, 1,
 				     DEFAULT);
 		if (ret != DAT_SUCCESS)
@@ -144,7 +144,7 @@ CLAUSE_ACTIVE("EP_RECV-02") { fill_queue(SEND, true); }
 static DAT_RETURN post_iov(struct field *f, enum op op, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			   size_t size)
 {
-	DAT_RMR_TRIPLET target = kit_target(&f->far, 0, size);
+	DAT_RMR_TRIPLET target = kit_target(&f->remote, 0, size);
 
 	switch (op) {
 	case SEND: return dat_ep_post_send(f->p.a.ep, n, iov, kit_cookie(1), DEFAULT);
@@ -167,14 +167,14 @@ static void bad_segments(enum op op, bool receive)
 	most = receive ? param.ep_attr.max_recv_iov : op == SEND ? param.ep_attr.max_request_iov :
 		op == WRITE ? param.ep_attr.max_rdma_write_iov : param.ep_attr.max_rdma_read_iov;
 	for (int i = 0; i < 256; i++)
-		iov[i] = kit_seg(&f.near, (size_t)i, 1);
+		iov[i] = kit_seg(&f.local, (size_t)i, 1);
 #define POST(n, size) (receive ? dat_ep_post_recv(f.p.a.ep, n, iov, kit_cookie(1), DEFAULT) : \
 				 post_iov(&f, op, n, iov, size))
-	*one = kit_seg(&f.near, f.near.size - 63, 64);
+	*one = kit_seg(&f.local, f.local.size - 63, 64);
 	CHECK_RET(POST(1, 64), DAT_INVALID_PARAMETER);
-	*one = kit_seg(&f.near, (size_t)-1, 64);
+	*one = kit_seg(&f.local, (size_t)-1, 64);
 	CHECK_RET(POST(1, 64), DAT_INVALID_PARAMETER);
-	*one = kit_seg(&f.near, 0, 1);
+	*one = kit_seg(&f.local, 0, 1);
 	CHECK_RET(POST(-1, 1), DAT_INVALID_PARAMETER);
 	if (most < 256)
 		CHECK_RET(POST(most + 1, (size_t)most + 1), DAT_INVALID_PARAMETER);
@@ -277,10 +277,10 @@ CLAUSE_EACH("EP_SEND-09", "EP_RDMA_READ-27")
 	DAT_RMR_TRIPLET target;
 
 	lay_out(&f, NULL);
-	target = kit_target(&f.far, 0, 0);
+	target = kit_target(&f.remote, 0, 0);
 	ABOUT("EP_SEND-09");
-	MUST_RET(kit_recv(f.p.b.ep, &f.far, 0, 64, 1), DAT_SUCCESS);
-	MUST_RET(kit_send(f.p.a.ep, &f.near, 0, 0, 2, DEFAULT), DAT_SUCCESS);
+	MUST_RET(kit_recv(f.p.b.ep, &f.remote, 0, 64, 1), DAT_SUCCESS);
+	MUST_RET(kit_send(f.p.a.ep, &f.local, 0, 0, 2, DEFAULT), DAT_SUCCESS);
 	CHECK_NUM(kit_dto(f.p.b.recv, f.p.b.ep, 1, DAT_DTO_SUCCESS).transfered_length, 0);
 	done(&f, 2);
 	ABOUT("EP_RDMA_READ-27");
@@ -303,8 +303,8 @@ static void bad_memory(enum op op, bool receive, bool other_pz, DAT_MEM_PRIV_FLA
 		NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_support");
 	lay_out(&f, NULL);
 	recvs(&f, 1);
-	f.near = kit_buf_in(other_pz ? kit_pz() : t.pz, 4096, priv);
-	ret = receive ? kit_recv(f.p.a.ep, &f.near, 0, 64, 9) : post(&f, op, 0, 64, 9, DEFAULT);
+	f.local = kit_buf_in(other_pz ? kit_pz() : t.pz, 4096, priv);
+	ret = receive ? kit_recv(f.p.a.ep, &f.local, 0, 64, 9) : post(&f, op, 0, 64, 9, DEFAULT);
 	CHECK_RET_IN(ret, sync, DAT_SUCCESS);
 	if (ret != DAT_SUCCESS) {
 		kit_empty(f.p.a.request);
@@ -346,7 +346,7 @@ static void no_local_read(enum op op)
 
 	lay_out(&f, NULL);
 	recvs(&f, 2);
-	f.near = kit_buf(4096, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	f.local = kit_buf(4096, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	ret = post(&f, op, 0, 64, 9, DEFAULT);
 	CHECK_RET_IN(ret, DAT_PRIVILEGES_VIOLATION, DAT_SUCCESS);
 	if (ret == DAT_SUCCESS) {
@@ -359,7 +359,7 @@ static void no_local_read(enum op op)
 		if (status != DAT_DTO_SUCCESS)
 			return;
 	}
-	MUST_RET(dat_lmr_free(f.near.lmr), DAT_SUCCESS);
+	MUST_RET(dat_lmr_free(f.local.lmr), DAT_SUCCESS);
 	ret = post(&f, op, 0, 64, 10, DEFAULT);
 	CHECK_RET_IN(ret, DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER,
 		     DAT_SUCCESS);
@@ -377,11 +377,11 @@ CLAUSE_ACTIVE("EP_RDMA_READ-06", "EP_RDMA_WRITE-06")
 	lay_out(&f, NULL);
 	ABOUT("EP_RDMA_READ-06");
 	CHECK_RET(
-		kit_read(f.p.a.ep, kit_seg(&f.near, 0, 10), kit_target(&f.far, 0, 20), 1, DEFAULT),
+		kit_read(f.p.a.ep, kit_seg(&f.local, 0, 10), kit_target(&f.remote, 0, 20), 1, DEFAULT),
 		DAT_LENGTH_ERROR);
 	ABOUT("EP_RDMA_WRITE-06");
 	CHECK_RET(
-		kit_write(f.p.a.ep, kit_seg(&f.near, 0, 20), kit_target(&f.far, 0, 10), 1, DEFAULT),
+		kit_write(f.p.a.ep, kit_seg(&f.local, 0, 20), kit_target(&f.remote, 0, 10), 1, DEFAULT),
 		DAT_LENGTH_ERROR);
 	kit_empty(f.p.a.request);
 }
@@ -391,25 +391,25 @@ static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, siz
 			 DAT_COMPLETION_FLAGS flags)
 {
 	struct field f;
-	struct kit_buf far;
+	struct kit_buf remote;
 
 	lay_out(&f, NULL);
-	far = kit_buf_in(other_pz ? kit_pz_b() : kit_pz_of(t.b_far), 4096, priv);
-	if (!far.rmr_context)	/* no remote privilege at all: use an invalid key */
-		far.rmr_context = far.context ? far.context : 0x7fffff01;
-	kit_buf_fill(&f.near, 0, 4096, 1);
-	kit_buf_fill(&far, 0, 4096, 2);
-	f.far = far;
+	remote = kit_buf_in(other_pz ? kit_pz_b() : kit_pz_of(t.b_remote), 4096, priv);
+	if (!remote.rmr_context) /* no remote privilege at all: use an invalid key */
+		remote.rmr_context = remote.context ? remote.context : 0x7fffff01;
+	kit_buf_fill(&f.local, 0, 4096, 1);
+	kit_buf_fill(&remote, 0, 4096, 2);
+	f.remote = remote;
 	if (op == WRITE)
-		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 0, 64), kit_target(&far, offset, 64),
+		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.local, 0, 64), kit_target(&remote, offset, 64),
 				   1, flags),
 			 DAT_SUCCESS);
 	else
-		MUST_RET(kit_read(f.p.a.ep, kit_seg(&f.near, 0, 64), kit_target(&far, offset, 64),
+		MUST_RET(kit_read(f.p.a.ep, kit_seg(&f.local, 0, 64), kit_target(&remote, offset, 64),
 				  1, flags),
 			 DAT_SUCCESS);
 	kit_remote_access(&f.p, 1, op == WRITE);
-	CHECK_THAT(kit_buf_filled(&far, 0, 4096, 2));
+	CHECK_THAT(kit_buf_filled(&remote, 0, 4096, 2));
 	CHECK_NUM(kit_state(f.p.a.ep), DAT_EP_STATE_DISCONNECTED);
 	CHECK_NUM(kit_state(f.p.b.ep), DAT_EP_STATE_DISCONNECTED);
 }
@@ -446,25 +446,25 @@ static void scatter(enum op op, size_t bytes)
 	kit_needs_segments(3);
 	MUST(bytes <= sizeof(whole));
 	lay_out(&f, NULL);
-	memset(f.near.mem, 0xee, 4096);
+	memset(f.local.mem, 0xee, 4096);
 	kit_fill(whole, bytes, 5);
-	kit_buf_fill(&f.far, 0, bytes, 5);
+	kit_buf_fill(&f.remote, 0, bytes, 5);
 	for (int i = 0; i < 3; i++)
-		iov[i] = kit_seg(&f.near, 500 * (size_t)i + 1, sizes[i]);
+		iov[i] = kit_seg(&f.local, 500 * (size_t)i + 1, sizes[i]);
 	if (op == READ) {
-		target = kit_target(&f.far, 0, bytes);
+		target = kit_target(&f.remote, 0, bytes);
 		MUST_RET(dat_ep_post_rdma_read(f.p.a.ep, 3, iov, kit_cookie(1), &target, DEFAULT),
 			 DAT_SUCCESS);
 		done(&f, 1);
 	} else {
 		kit_exchange(&f.p.a, &f.p.b);	/* on iWARP b must not be the first to send */
 		MUST_RET(dat_ep_post_recv(f.p.a.ep, 3, iov, kit_cookie(1), DEFAULT), DAT_SUCCESS);
-		MUST_RET(kit_send(f.p.b.ep, &f.far, 0, bytes, 2, DEFAULT), DAT_SUCCESS);
+		MUST_RET(kit_send(f.p.b.ep, &f.remote, 0, bytes, 2, DEFAULT), DAT_SUCCESS);
 		CHECK_NUM(kit_dto(f.p.a.recv, f.p.a.ep, 1, DAT_DTO_SUCCESS).transfered_length,
 			  bytes);
 	}
 	for (int i = 0; i < 3; i++) {
-		unsigned char *seg = f.near.mem + 500 * i + 1;
+		unsigned char *seg = f.local.mem + 500 * i + 1;
 		size_t in = left < sizes[i] ? left : sizes[i];
 		bool untouched = true;
 
@@ -493,15 +493,15 @@ CLAUSE_ACTIVE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
 
 	kit_needs_segments(3);
 	lay_out(&f, NULL);
-	kit_fill(f.near.mem, 4096, 6);
+	kit_fill(f.local.mem, 4096, 6);
 	for (int i = 0; i < 3; i++) {
-		iov[i] = kit_seg(&f.near, 700 * (size_t)i + 3, out[i]);
-		memcpy(whole + at, f.near.mem + 700 * i + 3, out[i]);
+		iov[i] = kit_seg(&f.local, 700 * (size_t)i + 3, out[i]);
+		memcpy(whole + at, f.local.mem + 700 * i + 3, out[i]);
 		at += out[i];
 	}
 	memcpy(kept, iov, sizeof(iov));
-	in[0] = kit_seg(&f.far, 0, 200);
-	in[1] = kit_seg(&f.far, 1000, 200);
+	in[0] = kit_seg(&f.remote, 0, 200);
+	in[1] = kit_seg(&f.remote, 1000, 200);
 	ABOUT("EP_SEND-11");
 	MUST_RET(dat_ep_post_recv(f.p.b.ep, 2, in, kit_cookie(1), DEFAULT), DAT_SUCCESS);
 	MUST_RET(dat_ep_post_send(f.p.a.ep, 3, iov, kit_cookie(2), DEFAULT), DAT_SUCCESS);
@@ -509,27 +509,27 @@ CLAUSE_ACTIVE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
 		memset(iov, 0xff, sizeof(iov));
 	CHECK_NUM(kit_dto(f.p.b.recv, f.p.b.ep, 1, DAT_DTO_SUCCESS).transfered_length, 351);
 	done(&f, 2);
-	CHECK_THAT(kit_buf_is(&f.far, 0, whole, 200) && kit_buf_is(&f.far, 1000, whole + 200, 151));
+	CHECK_THAT(kit_buf_is(&f.remote, 0, whole, 200) && kit_buf_is(&f.remote, 1000, whole + 200, 151));
 	ABOUT("EP_SEND-23");
 	if (t.prov.iov_ownership_on_return == DAT_IOV_PROVIDER_NOMOD)
 		CHECK_THAT(!memcmp(kept, iov, sizeof(iov)));
-	CHECK_THAT(kit_buf_is(&f.far, 0, whole, 200));	/* although the list has changed since */
+	CHECK_THAT(kit_buf_is(&f.remote, 0, whole, 200)); /* although the list has changed since */
 	memcpy(iov, kept, sizeof(iov));
 	ABOUT("EP_RDMA_WRITE-12");
-	target = kit_target(&f.far, 2000, 351);
+	target = kit_target(&f.remote, 2000, 351);
 	MUST_RET(dat_ep_post_rdma_write(f.p.a.ep, 3, iov, kit_cookie(3), &target, DEFAULT),
 		 DAT_SUCCESS);
 	done(&f, 3);
-	CHECK_THAT(kit_buf_is(&f.far, 2000, whole, 351));
+	CHECK_THAT(kit_buf_is(&f.remote, 2000, whole, 351));
 	ABOUT("EP_RDMA_READ-23");
-	kit_buf_fill(&f.far, 0, 351, 8);
-	target = kit_target(&f.far, 0, 351);
+	kit_buf_fill(&f.remote, 0, 351, 8);
+	target = kit_target(&f.remote, 0, 351);
 	MUST_RET(dat_ep_post_rdma_read(f.p.a.ep, 3, iov, kit_cookie(4), &target, DEFAULT),
 		 DAT_SUCCESS);
 	if (t.prov.iov_ownership_on_return == DAT_IOV_CONSUMER)
 		memset(iov, 0xff, sizeof(iov));
 	done(&f, 4);
-	CHECK_THAT(kit_filled(f.near.mem + 3, 100, 8));
+	CHECK_THAT(kit_filled(f.local.mem + 3, 100, 8));
 }
 
 CLAUSE_PASSIVE("EP_RECV-12")
@@ -539,15 +539,15 @@ CLAUSE_PASSIVE("EP_RECV-12")
 	struct field f;
 
 	lay_out(&f, NULL);
-	memset(f.far.mem, 0xee, 64);
-	MUST_RET(kit_recv(f.p.b.ep, &f.far, 0, 10, 1), DAT_SUCCESS);
-	MUST_RET(kit_send(f.p.a.ep, &f.near, 0, 20, 2, DEFAULT), DAT_SUCCESS);
+	memset(f.remote.mem, 0xee, 64);
+	MUST_RET(kit_recv(f.p.b.ep, &f.remote, 0, 10, 1), DAT_SUCCESS);
+	MUST_RET(kit_send(f.p.a.ep, &f.local, 0, 20, 2, DEFAULT), DAT_SUCCESS);
 	event = kit_event(f.p.b.recv);
 	dto = &event.event_data.dto_completion_event_data;
 	MUST_NUM(event.event_number, DAT_DTO_COMPLETION_EVENT);
 	CHECK_NUM(dto->user_cookie.as_64, 1);
 	for (int i = 10; i < 64; i++)
-		CHECK_NUM(f.far.mem[i], 0xee);
+		CHECK_NUM(f.remote.mem[i], 0xee);
 	if (dto->status == DAT_DTO_ERR_FLUSHED)
 		NEEDS(judge_short_receives_are_told(), "short_receive");
 	CHECK_NUM(dto->status, DAT_DTO_ERR_LOCAL_LENGTH);
@@ -560,11 +560,11 @@ CLAUSE_EACH("EP_RECV-15", "EP_SEND-12")
 	lay_out(&f, NULL);
 	for (int round = 0; round < 20; round++) {
 		for (int i = 0; i < COUNT; i++)
-			MUST_RET(kit_recv(f.p.b.ep, &f.far, 64 * (size_t)i, 64, (uint64_t)i),
+			MUST_RET(kit_recv(f.p.b.ep, &f.remote, 64 * (size_t)i, 64, (uint64_t)i),
 				 DAT_SUCCESS);
 		for (int i = 0; i < COUNT; i++) {
-			kit_buf_set(&f.near, 64 * (size_t)i, 1, (unsigned char)(round * COUNT + i));
-			MUST_RET(kit_send(f.p.a.ep, &f.near, 64 * (size_t)i, 64, (uint64_t)i,
+			kit_buf_set(&f.local, 64 * (size_t)i, 1, (unsigned char)(round * COUNT + i));
+			MUST_RET(kit_send(f.p.a.ep, &f.local, 64 * (size_t)i, 64, (uint64_t)i,
 					  DEFAULT),
 				 DAT_SUCCESS);
 		}
@@ -574,7 +574,7 @@ CLAUSE_EACH("EP_RECV-15", "EP_SEND-12")
 			ABOUT("EP_RECV-15");
 			kit_dto(f.p.b.recv, f.p.b.ep, i, DAT_DTO_SUCCESS);
 			ABOUT("EP_SEND-12");
-			CHECK_THAT(kit_buf_is(&f.far, 64 * i, &mark, 1));
+			CHECK_THAT(kit_buf_is(&f.remote, 64 * i, &mark, 1));
 			done(&f, i);
 		}
 	}
@@ -590,9 +590,9 @@ CLAUSE_EACH("EP_SEND-12", "GEN-13")
 
 	lay_out(&f, NULL);
 	for (int i = 0; i < COUNT; i++)
-		MUST_RET(kit_recv(f.p.b.ep, &f.far, 0, longest, (uint64_t)i), DAT_SUCCESS);
+		MUST_RET(kit_recv(f.p.b.ep, &f.remote, 0, longest, (uint64_t)i), DAT_SUCCESS);
 	for (int i = 0; i < COUNT; i++)
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, (size_t)i * 7919 % longest + 1, (uint64_t)i,
+		MUST_RET(kit_send(f.p.a.ep, &f.local, 0, (size_t)i * 7919 % longest + 1, (uint64_t)i,
 				  DEFAULT),
 			 DAT_SUCCESS);
 	for (int i = 0; i < COUNT; i++)
@@ -642,7 +642,7 @@ CLAUSE_EACH("EP_SEND-14", "EP_RDMA_READ-17", "EP_RDMA_WRITE-16", "EP_SEND-20")
 		ABOUT(about[op]);
 		if (op == SEND)
 			recvs(&f, 10);
-		kit_buf_fill(op == READ ? &f.far : &f.near, 0, 4096, (unsigned int)op);
+		kit_buf_fill(op == READ ? &f.remote : &f.local, 0, 4096, (unsigned int)op);
 		for (int i = 0; i < 9; i++)
 			MUST_RET(post(&f, op, 64 * (size_t)i, 64, 1, SUPPRESS), DAT_SUCCESS);
 		MUST_RET(post(&f, op, 640, 64, 2, DEFAULT), DAT_SUCCESS);
@@ -655,7 +655,7 @@ CLAUSE_EACH("EP_SEND-14", "EP_RDMA_READ-17", "EP_RDMA_WRITE-16", "EP_SEND-20")
 		}
 		if (op == WRITE)
 			kit_exchange(&f.p.a, &f.p.b);	/* the writes have arrived before this message */
-		CHECK_THAT(op == SEND || kit_buf_filled(op == READ ? &f.near : &f.far, 0, 9 * 64, op));
+		CHECK_THAT(op == SEND || kit_buf_filled(op == READ ? &f.local : &f.remote, 0, 9 * 64, op));
 	}
 }
 
@@ -666,36 +666,36 @@ CLAUSE_EACH("EP_RDMA_WRITE-14", "EP_SEND-17", "EP_RDMA_READ-21", "EP_SEND-16")
 	lay_out(&f, NULL);
 	for (unsigned int i = 1; i <= 20; i++) {
 		ABOUT("EP_RDMA_WRITE-14");
-		kit_buf_fill(&f.near, 0, 8192, i);
-		MUST_RET(kit_recv(f.p.b.ep, &f.far, 60000, 8, i), DAT_SUCCESS);
+		kit_buf_fill(&f.local, 0, 8192, i);
+		MUST_RET(kit_recv(f.p.b.ep, &f.remote, 60000, 8, i), DAT_SUCCESS);
 		MUST_RET(post(&f, WRITE, 0, 8192, 1, DEFAULT), DAT_SUCCESS);
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, 8, 2, DEFAULT), DAT_SUCCESS);
+		MUST_RET(kit_send(f.p.a.ep, &f.local, 0, 8, 2, DEFAULT), DAT_SUCCESS);
 		kit_dto(f.p.b.recv, f.p.b.ep, i, DAT_DTO_SUCCESS);
-		CHECK_THAT(kit_buf_filled(&f.far, 0, 8192, i));
+		CHECK_THAT(kit_buf_filled(&f.remote, 0, 8192, i));
 		done(&f, 1);
 		done(&f, 2);
 		/* Reads, and sends what was read: with a fence, that is what the peer had. */
 		ABOUT("EP_SEND-17");
-		kit_buf_fill(&f.far, 20000, 64, 100 + i);
-		MUST_RET(kit_recv(f.p.b.ep, &f.far, 30000, 64, i), DAT_SUCCESS);
+		kit_buf_fill(&f.remote, 20000, 64, 100 + i);
+		MUST_RET(kit_recv(f.p.b.ep, &f.remote, 30000, 64, i), DAT_SUCCESS);
 		MUST_RET(post(&f, READ, 20000, 64, 3, DEFAULT), DAT_SUCCESS);
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 20000, 64, 4,
+		MUST_RET(kit_send(f.p.a.ep, &f.local, 20000, 64, 4,
 				  DAT_COMPLETION_BARRIER_FENCE_FLAG),
 			 DAT_SUCCESS);
 		kit_dto(f.p.b.recv, f.p.b.ep, i, DAT_DTO_SUCCESS);
-		CHECK_THAT(kit_buf_filled(&f.far, 30000, 64, 100 + i));
+		CHECK_THAT(kit_buf_filled(&f.remote, 30000, 64, 100 + i));
 		done(&f, 3);
 		done(&f, 4);
 		ABOUT("EP_RDMA_READ-21");
-		kit_buf_set(&f.near, 20000, 64, 0);
+		kit_buf_set(&f.local, 20000, 64, 0);
 		MUST_RET(post(&f, READ, 20000, 64, 5, DEFAULT), DAT_SUCCESS);
-		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.near, 20000, 64),
-				   kit_target(&f.far, 40000, 64), 6, DAT_COMPLETION_BARRIER_FENCE_FLAG),
+		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.local, 20000, 64),
+				   kit_target(&f.remote, 40000, 64), 6, DAT_COMPLETION_BARRIER_FENCE_FLAG),
 			 DAT_SUCCESS);
 		done(&f, 5);
 		done(&f, 6);
 		kit_exchange(&f.p.a, &f.p.b);	/* follows a write that may be complete and still on its way */
-		CHECK_THAT(kit_buf_filled(&f.far, 40000, 64, 100 + i));
+		CHECK_THAT(kit_buf_filled(&f.remote, 40000, 64, 100 + i));
 	}
 	ABOUT("EP_SEND-16");
 	recvs(&f, 1);
@@ -720,7 +720,7 @@ CLAUSE_PASSIVE("EP_RECV-21")
 		return;
 	}
 	judge_outcome("the message waits");
-	MUST_RET(kit_recv(f.p.b.ep, &f.far, 0, 64, 2), DAT_SUCCESS);
+	MUST_RET(kit_recv(f.p.b.ep, &f.remote, 0, 64, 2), DAT_SUCCESS);
 	kit_dto(f.p.b.recv, f.p.b.ep, 2, DAT_DTO_SUCCESS);
 	CHECK_NUM(kit_state(f.p.b.ep), DAT_EP_STATE_CONNECTED);
 }
@@ -771,10 +771,10 @@ CLAUSE_EACH("EP_SEND-13", "EP_RDMA_WRITE-15", "EP_RDMA_READ-16", "EP_RECV-16", "
 
 	lay_out(&f, NULL);
 	lay_out_unsignalled(&u);
-	seg = kit_seg(&u.far, 0, 64);
+	seg = kit_seg(&u.remote, 0, 64);
 	ABOUT("EP_RECV-16");
 	CHECK_RET(dat_ep_post_recv(u.p.b.ep, 1, &seg, kit_cookie(1), UNSIG), DAT_SUCCESS);
-	seg = kit_seg(&f.far, 0, 64);
+	seg = kit_seg(&f.remote, 0, 64);
 	CHECK_RET(dat_ep_post_recv(f.p.b.ep, 1, &seg, kit_cookie(1), UNSIG), DAT_INVALID_PARAMETER);
 	ABOUT("EP_RECV-17");
 	CHECK_RET(dat_ep_post_recv(f.p.b.ep, 1, &seg, kit_cookie(1), SUPPRESS),
@@ -799,7 +799,7 @@ CLAUSE_PASSIVE("EP_RECV-20", "EVD_WAIT-17")
 	DAT_COUNT nmore;
 
 	lay_out_unsignalled(&u);
-	seg = kit_seg(&u.far, 0, 64);
+	seg = kit_seg(&u.remote, 0, 64);
 	ABOUT("EVD_WAIT-17");
 	CHECK_RET(dat_evd_wait(u.p.b.recv, 0, 2, &event, &nmore), DAT_INVALID_STATE);
 	ABOUT("EP_RECV-20");
@@ -807,7 +807,7 @@ CLAUSE_PASSIVE("EP_RECV-20", "EVD_WAIT-17")
 	kit_wait_start(&w, u.p.b.recv, 1);
 	MUST_RET(post(&u, SEND, 0, 8, 1, UNSIG), DAT_SUCCESS);
 	CHECK_THAT(kit_still_waits(&w));
-	MUST_RET(kit_recv(u.p.b.ep, &u.far, 0, 64, 2), DAT_SUCCESS);
+	MUST_RET(kit_recv(u.p.b.ep, &u.remote, 0, 64, 2), DAT_SUCCESS);
 	MUST_RET(post(&u, SEND, 0, 8, 2, DEFAULT), DAT_SUCCESS);
 	kit_wait_end(&w);
 	CHECK_RET(w.ret, DAT_SUCCESS);
@@ -880,10 +880,10 @@ CLAUSE_ACTIVE("EP_SEND-22", "EP_RDMA_WRITE-19", "EP_RDMA_READ-24", "EP_RECV-23")
 	start = judge_now_ms();
 	for (uint64_t i = 0; i < 4; i++) {
 		ABOUT("EP_SEND-22");
-		MUST_RET(kit_send(f.p.a.ep, &f.near, 0, kit_attr().max_message_size, i, DEFAULT),
+		MUST_RET(kit_send(f.p.a.ep, &f.local, 0, kit_attr().max_message_size, i, DEFAULT),
 			 DAT_SUCCESS);
 		ABOUT("EP_RECV-23");
-		MUST_RET(kit_recv(f.p.a.ep, &f.near, 0, 64, i), DAT_SUCCESS);
+		MUST_RET(kit_recv(f.p.a.ep, &f.local, 0, 64, i), DAT_SUCCESS);
 		ABOUT("EP_RDMA_WRITE-19");
 		MUST_RET(post(&f, WRITE, 0, 64, i, DEFAULT), DAT_SUCCESS);
 		ABOUT("EP_RDMA_READ-24");

@@ -181,7 +181,7 @@ CLAUSE_ACTIVE("EP_DISC-16", "EP_DISC-19", "EP_DISC-20", "EP_DISC-21")
 {
 	struct kit_pair p;
 	struct kit_buf buf = kit_buf(64, KIT_LOCAL);
-	struct kit_buf far = kit_buf_b(64, KIT_REMOTE);
+	struct kit_buf remote = kit_buf_b(64, KIT_REMOTE);
 
 	stuck_pair(&p, 4, DAT_COMPLETION_DEFAULT_FLAG);
 	NEEDS(holds_messages(&p), WAITS_FOR_RECV);
@@ -190,10 +190,10 @@ CLAUSE_ACTIVE("EP_DISC-16", "EP_DISC-19", "EP_DISC-20", "EP_DISC-21")
 	MUST_NUM(kit_state(p.a.ep), DAT_EP_STATE_DISCONNECT_PENDING);
 	ABOUT("EP_DISC-21");
 	CHECK_RET(kit_send(p.a.ep, &buf, 0, 8, 9, DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_STATE);
-	CHECK_RET(kit_write(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&far, 0, 8), 9,
+	CHECK_RET(kit_write(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&remote, 0, 8), 9,
 			    DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_STATE);
-	CHECK_RET(kit_read(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&far, 0, 8), 9,
+	CHECK_RET(kit_read(p.a.ep, kit_seg(&buf, 0, 8), kit_target(&remote, 0, 8), 9,
 			   DAT_COMPLETION_DEFAULT_FLAG),
 		  DAT_INVALID_STATE);
 	ABOUT("EP_DISC-20");
@@ -568,8 +568,8 @@ CLAUSE_ACTIVE("EP_DUP-04", "EP_DUP-05", "EP_DUP-07")
 CLAUSE_EACH("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 {
 	struct kit_pair p;
-	struct kit_buf near = kit_buf_a(64, KIT_LOCAL), far = kit_buf_b(64, KIT_LOCAL);
-	DAT_RMR_TRIPLET target = kit_target(&far, 0, 8);
+	struct kit_buf local = kit_buf_a(64, KIT_LOCAL), remote = kit_buf_b(64, KIT_LOCAL);
+	DAT_RMR_TRIPLET target = kit_target(&remote, 0, 8);
 	DAT_EVENT event;
 
 	kit_pair(&p, NULL);
@@ -578,7 +578,7 @@ CLAUSE_EACH("BROKEN-01", "BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	target.rmr_context = 0x7fffff01;	/* the context of no memory at all */
 	ABOUT("BROKEN-01");
 	NEEDS_REFUSALS();
-	MUST_RET(kit_write(p.a.ep, kit_seg(&near, 0, 8), target, 1, DAT_COMPLETION_DEFAULT_FLAG),
+	MUST_RET(kit_write(p.a.ep, kit_seg(&local, 0, 8), target, 1, DAT_COMPLETION_DEFAULT_FLAG),
 		 DAT_SUCCESS);
 	kit_dto(p.a.request, p.a.ep, 1, DAT_DTO_ERR_REMOTE_ACCESS);
 	kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_BROKEN);
@@ -612,10 +612,10 @@ CLAUSE_EACH("BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 
 	NEEDS_REACH();
 	kit_pair(&p, NULL);
-	here = t.a_far ? &p.b : &p.a;
+	here = t.a_remote ? &p.b : &p.a;
 	kit_exchange(&p.a, &p.b);
 	post_recvs(here, 3);
-	far_die();
+	remote_die();
 	kit_over(here->connect, here->ep);
 	ABOUT("BROKEN-02");
 	CHECK_NUM(kit_state(here->ep), DAT_EP_STATE_DISCONNECTED);

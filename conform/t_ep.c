@@ -160,7 +160,7 @@ CLAUSE("EP_CREATE-07")
 CLAUSE("EP_CREATE-08")
 {
 	struct kit_pair p;
-	struct kit_buf near = kit_buf(64, KIT_LOCAL), far = kit_buf(64, KIT_LOCAL);
+	struct kit_buf local = kit_buf(64, KIT_LOCAL), remote = kit_buf(64, KIT_LOCAL);
 	DAT_EP_ATTR attr = kit_attr();
 
 	kit_pair_unconnected(&p, NULL);
@@ -168,11 +168,11 @@ CLAUSE("EP_CREATE-08")
 			       &p.a.ep),
 		 DAT_SUCCESS);
 	kit_pair_connect(&p);
-	kit_fill(near.mem, 64, 4);
-	MUST_RET(kit_recv(p.b.ep, &far, 0, 64, 1), DAT_SUCCESS);
-	MUST_RET(kit_send(p.a.ep, &near, 0, 64, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	kit_fill(local.mem, 64, 4);
+	MUST_RET(kit_recv(p.b.ep, &remote, 0, 64, 1), DAT_SUCCESS);
+	MUST_RET(kit_send(p.a.ep, &local, 0, 64, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	kit_dto(p.b.recv, p.b.ep, 1, DAT_DTO_SUCCESS);
-	CHECK_THAT(kit_filled(far.mem, 64, 4));
+	CHECK_THAT(kit_filled(remote.mem, 64, 4));
 	kit_empty(p.a.connect);
 }
 
@@ -438,7 +438,7 @@ CLAUSE("EP_MODIFY-01", "EP_MODIFY-03", "EP_MODIFY-05", "EP_MODIFY-18", "EP_MODIF
 CLAUSE("EP_MODIFY-11")
 {
 	struct kit_pair p;
-	struct kit_buf old, near = kit_buf(64, KIT_LOCAL);
+	struct kit_buf old, local = kit_buf(64, KIT_LOCAL);
 	DAT_EP_PARAM param;
 	DAT_EVENT event;
 
@@ -450,7 +450,7 @@ CLAUSE("EP_MODIFY-11")
 	param.pz_handle = kit_pz();
 	MUST_RET(dat_ep_modify(p.b.ep, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
 	kit_pair_connect(&p);
-	MUST_RET(kit_send(p.a.ep, &near, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	MUST_RET(kit_send(p.a.ep, &local, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	event = kit_event(p.b.recv);
 	CHECK_NUM(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
 }

@@ -313,7 +313,7 @@ CLAUSE_ACTIVE("IA_CLOSE-11", "IA_CLOSE-12")
 		 DAT_SUCCESS);
 	MUST_RET(kit_connect(pending.ep, qual), DAT_SUCCESS);
 	kit_cr(p.cr_evd);
-	MUST_RET(dat_ia_close(t.far.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	MUST_RET(dat_ia_close(t.remote.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	judge_closed(&p.a, &pending, &late, qual);
 }
 

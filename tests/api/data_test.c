@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transfers: sizes, segments, order, depth, late receives, completion flags, flushes and faults.
- * The same tests run with the far side in this process and in another.
+ * The same tests run with the remote side in this process and in another.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "far.h"
+#include "remote.h"
 
 #define KB ((size_t)1024)
 #define MB ((size_t)1 << 20)
 
-static struct api_end near;
+static struct api_end local;
 static struct api_buf buf;
 
 static void open_both(bool forked, const DAT_EP_ATTR *attr)
 {
-	far_start(forked);
+	remote_start(forked);
 	api_open();
-	far_open(attr);
-	api_end_make(&near, attr);
+	remote_open(attr);
+	api_end_make(&local, attr);
 	buf = api_buf(8 * MB, DAT_MEM_PRIV_ALL_FLAG);
-	far_pair(&near);
+	remote_pair(&local);
 }
 
 static void one_process(void)
@@ -44,7 +44,7 @@ static void two_processes_apart(void)
 static void end(void)
 {
 	api_close();
-	far_stop();
+	remote_stop();
 }
 
 /*
@@ -52,10 +52,10 @@ static void end(void)
  */
 static void again_with(const DAT_EP_ATTR *attr)
 {
-	bool forked = far.forked;
+	bool forked = remote.forked;
 
 	api_close();
-	far_stop();
+	remote_stop();
 	open_both(forked, attr);
 }
 
@@ -63,22 +63,22 @@ static void reconnect(void)
 {
 	DAT_EVENT event;
 
-	REQUIRE_DAT(dat_ep_reset(near.ep), DAT_SUCCESS);
-	REQUIRE_DAT(far_reset(), DAT_SUCCESS);
-	while (dat_evd_dequeue(near.request, &event) == DAT_SUCCESS)
+	REQUIRE_DAT(dat_ep_reset(local.ep), DAT_SUCCESS);
+	REQUIRE_DAT(remote_reset(), DAT_SUCCESS);
+	while (dat_evd_dequeue(local.request, &event) == DAT_SUCCESS)
 		;
-	far_pair(&near);
+	remote_pair(&local);
 }
 
 static void message(size_t size, uint64_t seed)
 {
 	api_fill(buf.mem, size, seed);
-	far_clear(0, size + 8);
-	REQUIRE_DAT(far_recv(0, size, seed, 0), DAT_SUCCESS);
-	REQUIRE_DAT(api_send(near.ep, &buf, 0, size, seed, 0), DAT_SUCCESS);
-	FAR_DTO(FAR_EVD_RECV, seed, DAT_DTO_SUCCESS, size);
-	API_DTO(near.request, near.ep, seed, DAT_DTO_SUCCESS, size);
-	CHECK_EQ_INT(far_mismatch(0, size, seed), -1);
+	remote_clear(0, size + 8);
+	REQUIRE_DAT(remote_recv(0, size, seed, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(local.ep, &buf, 0, size, seed, 0), DAT_SUCCESS);
+	REMOTE_DTO(REMOTE_EVD_RECV, seed, DAT_DTO_SUCCESS, size);
+	API_DTO(local.request, local.ep, seed, DAT_DTO_SUCCESS, size);
+	CHECK_EQ_INT(remote_mismatch(0, size, seed), -1);
 }
 
 static void messages_of_many_sizes_arrive_whole(void)
@@ -101,11 +101,11 @@ static void short_messages_of_every_size_arrive_whole(void)
 
 static void message_smaller_than_its_receive_leaves_the_rest_alone(void)
 {
-	far_fill(0, 64 * KB, 9);
-	REQUIRE_DAT(far_recv(0, 64 * KB, 1, 0), DAT_SUCCESS);
-	REQUIRE_DAT(api_send(near.ep, &buf, 0, 0, 2, 0), DAT_SUCCESS);
-	FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_SUCCESS, 0);
-	CHECK_EQ_INT(far_mismatch(0, 64 * KB, 9), -1);
+	remote_fill(0, 64 * KB, 9);
+	REQUIRE_DAT(remote_recv(0, 64 * KB, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(local.ep, &buf, 0, 0, 2, 0), DAT_SUCCESS);
+	REMOTE_DTO(REMOTE_EVD_RECV, 1, DAT_DTO_SUCCESS, 0);
+	CHECK_EQ_INT(remote_mismatch(0, 64 * KB, 9), -1);
 }
 
 /*
@@ -114,8 +114,8 @@ static void message_smaller_than_its_receive_leaves_the_rest_alone(void)
  */
 static void await_landing(DAT_RMR_TRIPLET at)
 {
-	REQUIRE_DAT(api_read(near.ep, api_seg(&buf, 4 * MB, at.segment_length), at, 1, 0), DAT_SUCCESS);
-	API_DTO(near.request, near.ep, 1, DAT_DTO_SUCCESS, at.segment_length);
+	REQUIRE_DAT(api_read(local.ep, api_seg(&buf, 4 * MB, at.segment_length), at, 1, 0), DAT_SUCCESS);
+	API_DTO(local.request, local.ep, 1, DAT_DTO_SUCCESS, at.segment_length);
 }
 
 /* A message is gathered from three segments, in order. */
@@ -123,7 +123,7 @@ static void segments_are_gathered_in_order(void)
 {
 	DAT_LMR_TRIPLET iov[3] = { api_seg(&buf, 0, 100), api_seg(&buf, 5000, 1),
 				   api_seg(&buf, 200, 3000) };
-	DAT_RMR_TRIPLET to = far_target(64 * KB, 3101);
+	DAT_RMR_TRIPLET to = remote_target(64 * KB, 3101);
 	unsigned char *all = malloc(3101);
 
 	REQUIRE(all != NULL);
@@ -132,15 +132,15 @@ static void segments_are_gathered_in_order(void)
 	memcpy(buf.mem + 5000, all + 100, 1);
 	memcpy(buf.mem + 200, all + 101, 3000);
 	free(all);
-	REQUIRE_DAT(far_recv(0, 4096, 1, 0), DAT_SUCCESS);
-	REQUIRE_DAT(dat_ep_post_send(near.ep, 3, iov, api_cookie(2), 0), DAT_SUCCESS);
-	FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_SUCCESS, 3101);
-	CHECK_EQ_INT(far_mismatch(0, 3101, 4), -1);
-	API_DTO(near.request, near.ep, 2, DAT_DTO_SUCCESS, 3101);
-	REQUIRE_DAT(dat_ep_post_rdma_write(near.ep, 3, iov, api_cookie(3), &to, 0), DAT_SUCCESS);
-	API_DTO(near.request, near.ep, 3, DAT_DTO_SUCCESS, 3101);
+	REQUIRE_DAT(remote_recv(0, 4096, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_post_send(local.ep, 3, iov, api_cookie(2), 0), DAT_SUCCESS);
+	REMOTE_DTO(REMOTE_EVD_RECV, 1, DAT_DTO_SUCCESS, 3101);
+	CHECK_EQ_INT(remote_mismatch(0, 3101, 4), -1);
+	API_DTO(local.request, local.ep, 2, DAT_DTO_SUCCESS, 3101);
+	REQUIRE_DAT(dat_ep_post_rdma_write(local.ep, 3, iov, api_cookie(3), &to, 0), DAT_SUCCESS);
+	API_DTO(local.request, local.ep, 3, DAT_DTO_SUCCESS, 3101);
 	await_landing(to);
-	CHECK_EQ_INT(far_mismatch(64 * KB, 3101, 4), -1);
+	CHECK_EQ_INT(remote_mismatch(64 * KB, 3101, 4), -1);
 }
 
 /*
@@ -173,22 +173,22 @@ static void data_is_scattered_in_order(void)
 
 	REQUIRE(want != NULL);
 	api_fill(want, 1310, 6);
-	far_fill(0, 1310, 6);
+	remote_fill(0, 1310, 6);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		DAT_RMR_TRIPLET from = far_target(0, sizes[i]);
+		DAT_RMR_TRIPLET from = remote_target(0, sizes[i]);
 
 		memset(buf.mem, 0xee, 8192);
-		REQUIRE_DAT(dat_ep_post_recv(near.ep, 3, iov, api_cookie(i), 0), DAT_SUCCESS);
-		REQUIRE_DAT(far_send(0, sizes[i], 1, 0), DAT_SUCCESS);
-		API_DTO(near.recv, near.ep, i, DAT_DTO_SUCCESS, sizes[i]);
-		FAR_DTO(FAR_EVD_REQUEST, 1, DAT_DTO_SUCCESS, sizes[i]);
+		REQUIRE_DAT(dat_ep_post_recv(local.ep, 3, iov, api_cookie(i), 0), DAT_SUCCESS);
+		REQUIRE_DAT(remote_send(0, sizes[i], 1, 0), DAT_SUCCESS);
+		API_DTO(local.recv, local.ep, i, DAT_DTO_SUCCESS, sizes[i]);
+		REMOTE_DTO(REMOTE_EVD_REQUEST, 1, DAT_DTO_SUCCESS, sizes[i]);
 		check_scattered(want, sizes[i]);
 		if (!sizes[i])
 			continue;
 		memset(buf.mem, 0xee, 8192);
-		REQUIRE_DAT(dat_ep_post_rdma_read(near.ep, 3, iov, api_cookie(i), &from, 0),
+		REQUIRE_DAT(dat_ep_post_rdma_read(local.ep, 3, iov, api_cookie(i), &from, 0),
 			    DAT_SUCCESS);
-		API_DTO(near.request, near.ep, i, DAT_DTO_SUCCESS, sizes[i]);
+		API_DTO(local.request, local.ep, i, DAT_DTO_SUCCESS, sizes[i]);
 		check_scattered(want, sizes[i]);
 	}
 	free(want);
@@ -202,15 +202,15 @@ static void short_messages_fill_two_segments(void)
 	DAT_EVENT event;
 
 	api_fill(want, sizeof(want), 6);
-	far_fill(0, sizeof(want), 6);
+	remote_fill(0, sizeof(want), 6);
 	for (size_t size = 0; size <= sizeof(want); size++) {
 		size_t first = size < 16 ? size : 16;
 
 		memset(buf.mem, 0xee, 512);
-		REQUIRE_DAT(dat_ep_post_recv(near.ep, 2, iov, api_cookie(size), 0), DAT_SUCCESS);
-		REQUIRE_DAT(far_send(0, size, 1, 0), DAT_SUCCESS);
-		FAR_DTO(FAR_EVD_REQUEST, 1, DAT_DTO_SUCCESS, size);
-		REQUIRE_SOON(dat_evd_dequeue(near.recv, &event) == DAT_SUCCESS);
+		REQUIRE_DAT(dat_ep_post_recv(local.ep, 2, iov, api_cookie(size), 0), DAT_SUCCESS);
+		REQUIRE_DAT(remote_send(0, size, 1, 0), DAT_SUCCESS);
+		REMOTE_DTO(REMOTE_EVD_REQUEST, 1, DAT_DTO_SUCCESS, size);
+		REQUIRE_SOON(dat_evd_dequeue(local.recv, &event) == DAT_SUCCESS);
 		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
 		CHECK_EQ_INT(event.event_data.dto_completion_event_data.transfered_length, size);
 		CHECK_EQ_MEM(buf.mem + 100, want, first);
@@ -227,22 +227,22 @@ static void large_data_is_scattered_in_order(void)
 				   api_seg(&buf, 2 * MB + 5, 700000) };
 	size_t size = 300001 + 1 + 700000 - 77;
 	unsigned char *want = malloc(size);
-	DAT_RMR_TRIPLET from = far_target(1, size);
+	DAT_RMR_TRIPLET from = remote_target(1, size);
 
 	REQUIRE(want != NULL);
 	api_fill(want, size, 6);
-	far_fill(1, size, 6);
+	remote_fill(1, size, 6);
 	for (int read = 0; read < 2; read++) {
 		memset(buf.mem, 0xee, 5 * MB);
 		if (read) {
-			REQUIRE_DAT(dat_ep_post_rdma_read(near.ep, 3, iov, api_cookie(1), &from, 0),
+			REQUIRE_DAT(dat_ep_post_rdma_read(local.ep, 3, iov, api_cookie(1), &from, 0),
 				    DAT_SUCCESS);
-			API_DTO(near.request, near.ep, 1, DAT_DTO_SUCCESS, size);
+			API_DTO(local.request, local.ep, 1, DAT_DTO_SUCCESS, size);
 		} else {
-			REQUIRE_DAT(dat_ep_post_recv(near.ep, 3, iov, api_cookie(1), 0),
+			REQUIRE_DAT(dat_ep_post_recv(local.ep, 3, iov, api_cookie(1), 0),
 				    DAT_SUCCESS);
-			REQUIRE_DAT(far_send(1, size, 1, 0), DAT_SUCCESS);
-			API_DTO(near.recv, near.ep, 1, DAT_DTO_SUCCESS, size);
+			REQUIRE_DAT(remote_send(1, size, 1, 0), DAT_SUCCESS);
+			API_DTO(local.recv, local.ep, 1, DAT_DTO_SUCCESS, size);
 		}
 		CHECK_EQ_MEM(buf.mem + 3, want, 300001);
 		CHECK_EQ_MEM(buf.mem + 4 * MB, want + 300001, 1);
@@ -261,7 +261,7 @@ static void too_many_segments_are_refused(void)
 	DAT_LMR_TRIPLET *iov;
 	DAT_COUNT most;
 
-	REQUIRE_DAT(dat_ep_query(near.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_query(local.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
 	most = param.ep_attr.max_recv_iov > param.ep_attr.max_request_iov
 		       ? param.ep_attr.max_recv_iov
 		       : param.ep_attr.max_request_iov;
@@ -270,20 +270,20 @@ static void too_many_segments_are_refused(void)
 	for (DAT_COUNT i = 0; i <= most; i++)
 		iov[i] = api_seg(&buf, (size_t)i, 1);
 	CHECK_DAT(
-		dat_ep_post_send(near.ep, param.ep_attr.max_request_iov + 1, iov, api_cookie(1), 0),
+		dat_ep_post_send(local.ep, param.ep_attr.max_request_iov + 1, iov, api_cookie(1), 0),
 		DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat_ep_post_recv(near.ep, param.ep_attr.max_recv_iov + 1, iov, api_cookie(1), 0),
+	CHECK_DAT(dat_ep_post_recv(local.ep, param.ep_attr.max_recv_iov + 1, iov, api_cookie(1), 0),
 		  DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat_ep_post_send(near.ep, -1, iov, api_cookie(1), 0), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat_ep_post_recv(near.ep, -1, iov, api_cookie(1), 0), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat_ep_post_send(near.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat_ep_post_recv(near.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_ep_post_send(local.ep, -1, iov, api_cookie(1), 0), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_ep_post_recv(local.ep, -1, iov, api_cookie(1), 0), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_ep_post_send(local.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_ep_post_recv(local.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER);
 	/* As many segments as the attribute says are accepted. */
-	REQUIRE_DAT(far_recv(0, 4096, 1, 0), DAT_SUCCESS);
-	CHECK_DAT(dat_ep_post_send(near.ep, param.ep_attr.max_request_iov, iov, api_cookie(2), 0),
+	REQUIRE_DAT(remote_recv(0, 4096, 1, 0), DAT_SUCCESS);
+	CHECK_DAT(dat_ep_post_send(local.ep, param.ep_attr.max_request_iov, iov, api_cookie(2), 0),
 		  DAT_SUCCESS);
-	FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_SUCCESS, (DAT_VLEN)param.ep_attr.max_request_iov);
-	API_DTO(near.request, near.ep, 2, DAT_DTO_SUCCESS, (DAT_VLEN)param.ep_attr.max_request_iov);
+	REMOTE_DTO(REMOTE_EVD_RECV, 1, DAT_DTO_SUCCESS, (DAT_VLEN)param.ep_attr.max_request_iov);
+	API_DTO(local.request, local.ep, 2, DAT_DTO_SUCCESS, (DAT_VLEN)param.ep_attr.max_request_iov);
 }
 
 static void receive_posted_late_takes_the_message_that_waits(void)
@@ -293,14 +293,14 @@ static void receive_posted_late_takes_the_message_that_waits(void)
 	api_skip_where_nothing_waits();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		api_fill(buf.mem, sizes[i], i);
-		REQUIRE_DAT(api_send(near.ep, &buf, 0, sizes[i], i, 0), DAT_SUCCESS);
-		FAR_QUIET(FAR_EVD_RECV);
-		REQUIRE_DAT(far_recv(0, sizes[i], 100 + i, 0), DAT_SUCCESS);
-		FAR_DTO(FAR_EVD_RECV, 100 + i, DAT_DTO_SUCCESS, sizes[i]);
-		CHECK_EQ_INT(far_mismatch(0, sizes[i], i), -1);
-		API_DTO(near.request, near.ep, i, DAT_DTO_SUCCESS, sizes[i]);
+		REQUIRE_DAT(api_send(local.ep, &buf, 0, sizes[i], i, 0), DAT_SUCCESS);
+		REMOTE_QUIET(REMOTE_EVD_RECV);
+		REQUIRE_DAT(remote_recv(0, sizes[i], 100 + i, 0), DAT_SUCCESS);
+		REMOTE_DTO(REMOTE_EVD_RECV, 100 + i, DAT_DTO_SUCCESS, sizes[i]);
+		CHECK_EQ_INT(remote_mismatch(0, sizes[i], i), -1);
+		API_DTO(local.request, local.ep, i, DAT_DTO_SUCCESS, sizes[i]);
 	}
-	FAR_QUIET(FAR_EVD_CONNECT);
+	REMOTE_QUIET(REMOTE_EVD_CONNECT);
 }
 
 /*
@@ -324,17 +324,17 @@ static void many_messages_to_a_slow_receiver_keep_their_order(void)
 			size_t at = sent % DEPTH * 16 * KB;
 
 			memcpy(buf.mem + at, &sent, sizeof(sent));
-			if (api_send(near.ep, &buf, at, sent % 7 ? 8 + sent % 100 : 9 * KB, sent,
+			if (api_send(local.ep, &buf, at, sent % 7 ? 8 + sent % 100 : 9 * KB, sent,
 				     0) != DAT_SUCCESS)
 				break;
 			sent++;
 		}
-		REQUIRE_DAT(far_recv_many(8, 10 * KB, got), DAT_SUCCESS);
+		REQUIRE_DAT(remote_recv_many(8, 10 * KB, got), DAT_SUCCESS);
 		for (uint64_t n = 0; n < 8; n++, got++) {
-			FAR_DTO(FAR_EVD_RECV, got, DAT_DTO_SUCCESS,
-				got % 7 ? 8 + got % 100 : 9 * KB);
+			REMOTE_DTO(REMOTE_EVD_RECV, got, DAT_DTO_SUCCESS,
+				   got % 7 ? 8 + got % 100 : 9 * KB);
 		}
-		while (dat_evd_dequeue(near.request, &event) == DAT_SUCCESS) {
+		while (dat_evd_dequeue(local.request, &event) == DAT_SUCCESS) {
 			CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64,
 				     reaped);
 			CHECK_EQ_INT(event.event_data.dto_completion_event_data.status,
@@ -343,8 +343,8 @@ static void many_messages_to_a_slow_receiver_keep_their_order(void)
 		}
 	}
 	while (reaped < N)
-		API_DTO(near.request, near.ep, reaped++, DAT_DTO_SUCCESS, API_ANY_LENGTH);
-	API_EMPTY(near.request);
+		API_DTO(local.request, local.ep, reaped++, DAT_DTO_SUCCESS, API_ANY_LENGTH);
+	API_EMPTY(local.request);
 }
 
 static void completions_of_all_kinds_come_in_posting_order(void)
@@ -354,22 +354,22 @@ static void completions_of_all_kinds_come_in_posting_order(void)
 	uint64_t n = 0;
 
 	again_with(&attr);
-	REQUIRE_DAT(far_recv_many(ROUNDS, 4096, 0), DAT_SUCCESS);
+	REQUIRE_DAT(remote_recv_many(ROUNDS, 4096, 0), DAT_SUCCESS);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t size = round % 3 ? 64 : 256 * KB;
 
 		REQUIRE_DAT(
-			api_write(near.ep, api_seg(&buf, 0, size), far_target(MB, size), n++, 0),
+			api_write(local.ep, api_seg(&buf, 0, size), remote_target(MB, size), n++, 0),
 			DAT_SUCCESS);
-		REQUIRE_DAT(api_send(near.ep, &buf, 0, 100, n++, 0), DAT_SUCCESS);
-		REQUIRE_DAT(api_read(near.ep, api_seg(&buf, MB, size), far_target(2 * MB, size),
+		REQUIRE_DAT(api_send(local.ep, &buf, 0, 100, n++, 0), DAT_SUCCESS);
+		REQUIRE_DAT(api_read(local.ep, api_seg(&buf, MB, size), remote_target(2 * MB, size),
 				     n++, 0),
 			    DAT_SUCCESS);
 	}
 	for (uint64_t k = 0; k < n; k++)
-		API_DTO(near.request, near.ep, k, DAT_DTO_SUCCESS, API_ANY_LENGTH);
+		API_DTO(local.request, local.ep, k, DAT_DTO_SUCCESS, API_ANY_LENGTH);
 	for (uint64_t k = 0; k < ROUNDS; k++)
-		FAR_DTO(FAR_EVD_RECV, k, DAT_DTO_SUCCESS, 100);
+		REMOTE_DTO(REMOTE_EVD_RECV, k, DAT_DTO_SUCCESS, 100);
 }
 
 static void exactly_the_asked_depth_is_honoured(void)
@@ -380,26 +380,26 @@ static void exactly_the_asked_depth_is_honoured(void)
 
 	api_skip_where_nothing_waits();
 	again_with(&attr);
-	REQUIRE_DAT(dat_ep_query(near.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_query(local.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
 	depth = param.ep_attr.max_request_dtos;
 	CHECK(depth >= 10 && param.ep_attr.max_recv_dtos >= 10);
-	while (sends <= depth && api_send(near.ep, &buf, 0, MB, (uint64_t)sends, 0) == DAT_SUCCESS)
+	while (sends <= depth && api_send(local.ep, &buf, 0, MB, (uint64_t)sends, 0) == DAT_SUCCESS)
 		sends++;
 	CHECK_EQ_INT(sends, depth);
-	CHECK_DAT(api_send(near.ep, &buf, 0, MB, 0, 0), DAT_INSUFFICIENT_RESOURCES);
-	CHECK_DAT(api_write(near.ep, api_seg(&buf, 0, 8), far_target(0, 8), 0, 0),
+	CHECK_DAT(api_send(local.ep, &buf, 0, MB, 0, 0), DAT_INSUFFICIENT_RESOURCES);
+	CHECK_DAT(api_write(local.ep, api_seg(&buf, 0, 8), remote_target(0, 8), 0, 0),
 		  DAT_INSUFFICIENT_RESOURCES);
 	while (recvs <= param.ep_attr.max_recv_dtos &&
-	       api_recv(near.ep, &buf, 4 * MB, 64, (uint64_t)recvs) == DAT_SUCCESS)
+	       api_recv(local.ep, &buf, 4 * MB, 64, (uint64_t)recvs) == DAT_SUCCESS)
 		recvs++;
 	CHECK_EQ_INT(recvs, param.ep_attr.max_recv_dtos);
-	CHECK_DAT(api_recv(near.ep, &buf, 4 * MB, 64, 0), DAT_INSUFFICIENT_RESOURCES);
+	CHECK_DAT(api_recv(local.ep, &buf, 4 * MB, 64, 0), DAT_INSUFFICIENT_RESOURCES);
 	/* A post is possible again as soon as a completion is reaped. */
-	REQUIRE_DAT(far_recv(0, MB, 1, 0), DAT_SUCCESS);
-	FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_SUCCESS, MB);
-	API_DTO(near.request, near.ep, 0, DAT_DTO_SUCCESS, MB);
-	CHECK_DAT(api_send(near.ep, &buf, 0, 64, 99, 0), DAT_SUCCESS);
-	CHECK_DAT(api_send(near.ep, &buf, 0, 64, 99, 0), DAT_INSUFFICIENT_RESOURCES);
+	REQUIRE_DAT(remote_recv(0, MB, 1, 0), DAT_SUCCESS);
+	REMOTE_DTO(REMOTE_EVD_RECV, 1, DAT_DTO_SUCCESS, MB);
+	API_DTO(local.request, local.ep, 0, DAT_DTO_SUCCESS, MB);
+	CHECK_DAT(api_send(local.ep, &buf, 0, 64, 99, 0), DAT_SUCCESS);
+	CHECK_DAT(api_send(local.ep, &buf, 0, 64, 99, 0), DAT_INSUFFICIENT_RESOURCES);
 }
 
 static void message_too_long_for_the_endpoint_is_refused(void)
@@ -407,10 +407,10 @@ static void message_too_long_for_the_endpoint_is_refused(void)
 	DAT_EP_ATTR attr = { .max_message_size = 1000, .max_rdma_size = 2000 };
 
 	again_with(&attr);
-	CHECK_DAT(api_send(near.ep, &buf, 0, 1001, 1, 0), DAT_INVALID_PARAMETER);
-	CHECK(api_write(near.ep, api_seg(&buf, 0, 2001), far_target(0, 2001), 1, 0) != DAT_SUCCESS);
-	CHECK(api_read(near.ep, api_seg(&buf, 0, 2001), far_target(0, 2001), 1, 0) != DAT_SUCCESS);
-	API_EMPTY(near.request);
+	CHECK_DAT(api_send(local.ep, &buf, 0, 1001, 1, 0), DAT_INVALID_PARAMETER);
+	CHECK(api_write(local.ep, api_seg(&buf, 0, 2001), remote_target(0, 2001), 1, 0) != DAT_SUCCESS);
+	CHECK(api_read(local.ep, api_seg(&buf, 0, 2001), remote_target(0, 2001), 1, 0) != DAT_SUCCESS);
+	API_EMPTY(local.request);
 	message(1000, 3);
 }
 
@@ -421,18 +421,18 @@ static void message_too_long_for_its_receive_is_a_length_error(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		DAT_EVENT event;
 
-		far_fill(0, 2 * MB, 8);
-		REQUIRE_DAT(far_recv(0, sizes[i] / 2, 1, 0), DAT_SUCCESS);
-		REQUIRE_DAT(api_send(near.ep, &buf, 0, sizes[i], 2, 0), DAT_SUCCESS);
-		FAR_DTO(FAR_EVD_RECV, 1, DAT_DTO_ERR_LOCAL_LENGTH, API_ANY_LENGTH);
-		FAR_CONN(DAT_CONNECTION_EVENT_BROKEN);
-		API_CONN_OVER(near.connect, near.ep);
+		remote_fill(0, 2 * MB, 8);
+		REQUIRE_DAT(remote_recv(0, sizes[i] / 2, 1, 0), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(local.ep, &buf, 0, sizes[i], 2, 0), DAT_SUCCESS);
+		REMOTE_DTO(REMOTE_EVD_RECV, 1, DAT_DTO_ERR_LOCAL_LENGTH, API_ANY_LENGTH);
+		REMOTE_CONN(DAT_CONNECTION_EVENT_BROKEN);
+		API_CONN_OVER(local.connect, local.ep);
 		/* The send of a small message may have completed already. */
-		API_EVENT(near.request, &event);
+		API_EVENT(local.request, &event);
 		CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, 2);
 		/* Nothing was written after the receive's memory. */
-		far_fill(0, sizes[i] / 2, 8);
-		CHECK_EQ_INT(far_mismatch(0, 2 * MB, 8), -1);
+		remote_fill(0, sizes[i] / 2, 8);
+		CHECK_EQ_INT(remote_mismatch(0, 2 * MB, 8), -1);
 		reconnect();
 	}
 }
@@ -448,49 +448,49 @@ static void rdma_of_many_sizes_moves_both_ways(void)
 		if (size > api.attr.max_rdma_size)
 			break;
 		api_fill(buf.mem, size, i);
-		far_clear(0, size + 16);
-		REQUIRE_DAT(api_write(near.ep, api_seg(&buf, 0, size), far_target(at, size), i, 0),
+		remote_clear(0, size + 16);
+		REQUIRE_DAT(api_write(local.ep, api_seg(&buf, 0, size), remote_target(at, size), i, 0),
 			    DAT_SUCCESS);
-		API_DTO(near.request, near.ep, i, DAT_DTO_SUCCESS, size);
+		API_DTO(local.request, local.ep, i, DAT_DTO_SUCCESS, size);
 		memset(buf.mem, 0xee, size + 16);
-		REQUIRE_DAT(api_read(near.ep, api_seg(&buf, at, size), far_target(at, size), i, 0),
+		REQUIRE_DAT(api_read(local.ep, api_seg(&buf, at, size), remote_target(at, size), i, 0),
 			    DAT_SUCCESS);
-		API_DTO(near.request, near.ep, i, DAT_DTO_SUCCESS, size);
+		API_DTO(local.request, local.ep, i, DAT_DTO_SUCCESS, size);
 		CHECK_EQ_INT(api_mismatch(buf.mem + at, size, i), -1);
 		CHECK(buf.mem[at + size] == 0xee);
 		/* the write has landed as well: see await_landing() */
-		CHECK_EQ_INT(far_mismatch(at, size, i), -1);
+		CHECK_EQ_INT(remote_mismatch(at, size, i), -1);
 	}
-	FAR_QUIET(FAR_EVD_RECV); /* the target gets no event */
-	FAR_QUIET(FAR_EVD_CONNECT);
+	REMOTE_QUIET(REMOTE_EVD_RECV); /* the target gets no event */
+	REMOTE_QUIET(REMOTE_EVD_CONNECT);
 }
 
 static void rdma_of_nothing_succeeds(void)
 {
-	REQUIRE_DAT(dat_ep_post_rdma_write(near.ep, 0, NULL, api_cookie(1),
-					   (DAT_RMR_TRIPLET[]){ far_target(0, 0) }, 0),
+	REQUIRE_DAT(dat_ep_post_rdma_write(local.ep, 0, NULL, api_cookie(1),
+					   (DAT_RMR_TRIPLET[]){ remote_target(0, 0) }, 0),
 		    DAT_SUCCESS);
-	API_DTO(near.request, near.ep, 1, DAT_DTO_SUCCESS, 0);
-	REQUIRE_DAT(dat_ep_post_rdma_read(near.ep, 0, NULL, api_cookie(2),
-					  (DAT_RMR_TRIPLET[]){ far_target(0, 0) }, 0),
+	API_DTO(local.request, local.ep, 1, DAT_DTO_SUCCESS, 0);
+	REQUIRE_DAT(dat_ep_post_rdma_read(local.ep, 0, NULL, api_cookie(2),
+					  (DAT_RMR_TRIPLET[]){ remote_target(0, 0) }, 0),
 		    DAT_SUCCESS);
-	API_DTO(near.request, near.ep, 2, DAT_DTO_SUCCESS, 0);
+	API_DTO(local.request, local.ep, 2, DAT_DTO_SUCCESS, 0);
 }
 
 static void rdma_longer_than_its_other_side_is_a_length_error(void)
 {
-	CHECK_DAT(api_write(near.ep, api_seg(&buf, 0, 20), far_target(0, 10), 1, 0),
+	CHECK_DAT(api_write(local.ep, api_seg(&buf, 0, 20), remote_target(0, 10), 1, 0),
 		  DAT_LENGTH_ERROR);
-	CHECK_DAT(api_read(near.ep, api_seg(&buf, 0, 10), far_target(0, 20), 1, 0),
+	CHECK_DAT(api_read(local.ep, api_seg(&buf, 0, 10), remote_target(0, 20), 1, 0),
 		  DAT_LENGTH_ERROR);
-	CHECK_DAT(dat_ep_post_rdma_write(near.ep, 1, (DAT_LMR_TRIPLET[]){ api_seg(&buf, 0, 8) },
+	CHECK_DAT(dat_ep_post_rdma_write(local.ep, 1, (DAT_LMR_TRIPLET[]){ api_seg(&buf, 0, 8) },
 					 api_cookie(1), NULL, 0),
 		  DAT_INVALID_PARAMETER);
-	CHECK_DAT(dat_ep_post_rdma_read(near.ep, 1, (DAT_LMR_TRIPLET[]){ api_seg(&buf, 0, 8) },
+	CHECK_DAT(dat_ep_post_rdma_read(local.ep, 1, (DAT_LMR_TRIPLET[]){ api_seg(&buf, 0, 8) },
 					api_cookie(1), NULL, 0),
 		  DAT_INVALID_PARAMETER);
-	API_EMPTY(near.request);
-	API_STATE(near.ep, DAT_EP_STATE_CONNECTED);
+	API_EMPTY(local.request);
+	API_STATE(local.ep, DAT_EP_STATE_CONNECTED);
 }
 
 /*
@@ -503,39 +503,39 @@ static void want_remote_fault(DAT_RMR_TRIPLET at, bool write)
 	DAT_RETURN ret;
 
 	memset(buf.mem, 0x77, size);
-	ret = write ? api_write(near.ep, api_seg(&buf, 0, size), at, 3, 0)
-		    : api_read(near.ep, api_seg(&buf, 0, size), at, 3, 0);
+	ret = write ? api_write(local.ep, api_seg(&buf, 0, size), at, 3, 0)
+		    : api_read(local.ep, api_seg(&buf, 0, size), at, 3, 0);
 	REQUIRE_DAT(ret, DAT_SUCCESS);
-	API_REFUSED(&near, 3);
-	FAR_CONN_OVER();
-	CHECK_EQ_INT(far_mismatch(0, MB, 5), -1);
+	API_REFUSED(&local, 3);
+	REMOTE_CONN_OVER();
+	CHECK_EQ_INT(remote_mismatch(0, MB, 5), -1);
 	reconnect();
 }
 
 static void rdma_against_bounds_rights_or_zone_is_a_remote_access_error(void)
 {
-	DAT_RMR_TRIPLET at = far_target(64 * KB, 64);
+	DAT_RMR_TRIPLET at = remote_target(64 * KB, 64);
 
-	far_fill(0, MB, 5);
+	remote_fill(0, MB, 5);
 	for (int write = 0; write < 2; write++) {
-		at = far_target(64 * KB, 64);
+		at = remote_target(64 * KB, 64);
 		at.rmr_context =
-			far_lmr(64 * KB, 4096,
-				write ? DAT_MEM_PRIV_READ_FLAG : DAT_MEM_PRIV_WRITE_FLAG, false);
+			remote_lmr(64 * KB, 4096,
+				   write ? DAT_MEM_PRIV_READ_FLAG : DAT_MEM_PRIV_WRITE_FLAG, false);
 		if (write || !api_declares("read_right", "unchecked"))
 			want_remote_fault(at, write);
-		at.rmr_context = far_lmr(64 * KB, 4096, DAT_MEM_PRIV_ALL_FLAG, true);
+		at.rmr_context = remote_lmr(64 * KB, 4096, DAT_MEM_PRIV_ALL_FLAG, true);
 		want_remote_fault(at, write);
-		at.rmr_context = far_lmr(64 * KB, 4096, DAT_MEM_PRIV_ALL_FLAG, false);
-		at.target_address = far.mem + 64 * KB + 4096 + 4096;
+		at.rmr_context = remote_lmr(64 * KB, 4096, DAT_MEM_PRIV_ALL_FLAG, false);
+		at.target_address = remote.mem + 64 * KB + 4096 + 4096;
 		want_remote_fault(at, write);
-		at.target_address = far.mem + 64 * KB - 4096;
+		at.target_address = remote.mem + 64 * KB - 4096;
 		want_remote_fault(at, write);
 		at.target_address = UINT64_MAX - 10;
 		want_remote_fault(at, write);
-		at = far_target(64 * KB, 64);
-		at.rmr_context = far_lmr(64 * KB, 4096, DAT_MEM_PRIV_ALL_FLAG, false);
-		REQUIRE_DAT(far_lmr_free(), DAT_SUCCESS);
+		at = remote_target(64 * KB, 64);
+		at.rmr_context = remote_lmr(64 * KB, 4096, DAT_MEM_PRIV_ALL_FLAG, false);
+		REQUIRE_DAT(remote_lmr_free(), DAT_SUCCESS);
 		want_remote_fault(at, write);
 		at.rmr_context = 0;
 		want_remote_fault(at, write);
@@ -545,20 +545,20 @@ static void rdma_against_bounds_rights_or_zone_is_a_remote_access_error(void)
 static void rdma_through_a_window_works_until_it_is_freed(void)
 {
 	DAT_RMR_CONTEXT context;
-	DAT_RMR_TRIPLET at = far_target(MB, 64);
+	DAT_RMR_TRIPLET at = remote_target(MB, 64);
 
-	far_fill(0, MB, 5);
-	REQUIRE_DAT(far_bind(MB, 4096,
-			     DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-			     &context),
+	remote_fill(0, MB, 5);
+	REQUIRE_DAT(remote_bind(MB, 4096,
+				DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+				&context),
 		    DAT_SUCCESS);
 	at.rmr_context = context;
 	api_fill(buf.mem, 64, 2);
-	REQUIRE_DAT(api_write(near.ep, api_seg(&buf, 0, 64), at, 1, 0), DAT_SUCCESS);
-	API_DTO(near.request, near.ep, 1, DAT_DTO_SUCCESS, 64);
+	REQUIRE_DAT(api_write(local.ep, api_seg(&buf, 0, 64), at, 1, 0), DAT_SUCCESS);
+	API_DTO(local.request, local.ep, 1, DAT_DTO_SUCCESS, 64);
 	await_landing(at);
-	CHECK_EQ_INT(far_mismatch(MB, 64, 2), -1);
-	REQUIRE_DAT(far_rmr_free(), DAT_SUCCESS);
+	CHECK_EQ_INT(remote_mismatch(MB, 64, 2), -1);
+	REQUIRE_DAT(remote_rmr_free(), DAT_SUCCESS);
 	want_remote_fault(at, true);
 }
 
@@ -570,16 +570,16 @@ static void message_wakes_a_waiter(void)
 	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
 		struct api_waiter waiter;
 
-		far_fill(0, some[i], i);
-		REQUIRE_DAT(api_recv(near.ep, &buf, 0, MB, i), DAT_SUCCESS);
-		api_wait_start(&waiter, near.recv, 1);
-		REQUIRE_DAT(far_send(0, some[i], i, 0), DAT_SUCCESS);
+		remote_fill(0, some[i], i);
+		REQUIRE_DAT(api_recv(local.ep, &buf, 0, MB, i), DAT_SUCCESS);
+		api_wait_start(&waiter, local.recv, 1);
+		REQUIRE_DAT(remote_send(0, some[i], i, 0), DAT_SUCCESS);
 		api_wait_end(&waiter);
 		CHECK_DAT(waiter.ret, DAT_SUCCESS);
 		CHECK_EQ_INT(waiter.event.event_data.dto_completion_event_data.transfered_length,
 			     some[i]);
 		CHECK_EQ_INT(api_mismatch(buf.mem, some[i], i), -1);
-		FAR_DTO(FAR_EVD_REQUEST, i, DAT_DTO_SUCCESS, some[i]);
+		REMOTE_DTO(REMOTE_EVD_REQUEST, i, DAT_DTO_SUCCESS, some[i]);
 	}
 }
 
@@ -588,18 +588,18 @@ static void message_wakes_a_waiter_on_a_cno(void)
 	static const size_t some[] = { 0, 64, 5000, MB };
 	DAT_CNO_HANDLE cno = api_cno();
 
-	REQUIRE_DAT(dat_evd_modify_cno(near.recv, cno), DAT_SUCCESS);
+	REQUIRE_DAT(dat_evd_modify_cno(local.recv, cno), DAT_SUCCESS);
 	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
 		struct api_waiter waiter;
 
-		REQUIRE_DAT(api_recv(near.ep, &buf, 0, MB, i), DAT_SUCCESS);
+		REQUIRE_DAT(api_recv(local.ep, &buf, 0, MB, i), DAT_SUCCESS);
 		api_cno_wait_start(&waiter, cno);
-		REQUIRE_DAT(far_send(0, some[i], i, 0), DAT_SUCCESS);
+		REQUIRE_DAT(remote_send(0, some[i], i, 0), DAT_SUCCESS);
 		api_wait_end(&waiter);
 		CHECK_DAT(waiter.ret, DAT_SUCCESS);
-		CHECK(waiter.hint == near.recv);
-		API_DTO(near.recv, near.ep, i, DAT_DTO_SUCCESS, some[i]);
-		FAR_DTO(FAR_EVD_REQUEST, i, DAT_DTO_SUCCESS, some[i]);
+		CHECK(waiter.hint == local.recv);
+		API_DTO(local.recv, local.ep, i, DAT_DTO_SUCCESS, some[i]);
+		REMOTE_DTO(REMOTE_EVD_REQUEST, i, DAT_DTO_SUCCESS, some[i]);
 	}
 }
 
@@ -611,13 +611,13 @@ static void more_reads_than_the_depth_take_turns(void)
 			     .max_request_dtos = 20 };
 
 	again_with(&attr);
-	far_fill(0, 20 * 64 * KB, 3);
+	remote_fill(0, 20 * 64 * KB, 3);
 	for (uint64_t n = 0; n < 20; n++)
-		REQUIRE_DAT(api_read(near.ep, api_seg(&buf, n * 64 * KB, 64 * KB),
-				     far_target(n * 64 * KB, 64 * KB), n, 0),
+		REQUIRE_DAT(api_read(local.ep, api_seg(&buf, n * 64 * KB, 64 * KB),
+				     remote_target(n * 64 * KB, 64 * KB), n, 0),
 			    DAT_SUCCESS);
 	for (uint64_t n = 0; n < 20; n++)
-		API_DTO(near.request, near.ep, n, DAT_DTO_SUCCESS, 64 * KB);
+		API_DTO(local.request, local.ep, n, DAT_DTO_SUCCESS, 64 * KB);
 	CHECK_EQ_INT(api_mismatch(buf.mem, 20 * 64 * KB, 3), -1);
 }
 

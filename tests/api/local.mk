@@ -4,8 +4,8 @@ API_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir)/tests/api -D_GNU_SOURCE
 API_LIBS = libapi.la $(HARNESS_LIBS) libdat.la
 
 check_LTLIBRARIES += libapi.la
-libapi_la_SOURCES = tests/api/api.h tests/api/api.c tests/api/expect.c tests/api/far.h tests/api/far.c \
-	tests/api/far_call.h tests/api/far_side.c tests/api/meet.h tests/api/meet.c tests/api/orphan.h \
+libapi_la_SOURCES = tests/api/api.h tests/api/api.c tests/api/expect.c tests/api/remote.h tests/api/remote.c \
+	tests/api/remote_call.h tests/api/remote_side.c tests/api/meet.h tests/api/meet.c tests/api/orphan.h \
 	tests/api/orphan.c
 libapi_la_CPPFLAGS = $(API_CPPFLAGS)
 

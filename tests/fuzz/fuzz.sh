@@ -35,7 +35,7 @@ seeds()
 		seed reject '\x03\x00\x08\x01\x02\x01\x00busy'
 		seed more '\x03\x00\x04\xe7\x0d\xa7\x02'
 		;;
-	far)
+	remote)
 		seed hello '\0\0\0\x18\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0\0'
 		seed blob '\0\0\0\x0c\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x04abcd'
 		;;
@@ -66,7 +66,7 @@ fuzzed()
 	return 1
 }
 
-for target in files far ctl wire; do
+for target in files remote ctl wire; do
 	what="fuzz: whatever comes in, $target stands it"
 	if [ "${SANITIZE:-no}" != no ]; then
 		tap_skip "$what" 'is run by the build without sanitizers, with sanitizers of its own'

@@ -3,7 +3,7 @@
  * Messages between the two sides of a test, and the TCP connection between hosts that carries them.
  * Invariant: nothing in a received message is used before its length and its counts are checked.
  */
-#define FAR_PLAIN
+#define REMOTE_PLAIN
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "conform.h"
-#include "far.h"
+#include "remote.h"
 
 #define HEAD	 16	/* length of the rest, step, words, blobs: 4 bytes each */
-#define LONGEST	 (FAR_BYTES + 8 * (FAR_WORDS + FAR_BLOBS))
+#define LONGEST	 (REMOTE_BYTES + 8 * (REMOTE_WORDS + REMOTE_BLOBS))
 
 static bool send_all(int fd, const void *data, size_t size, int more)
 {
@@ -39,9 +39,9 @@ static bool send_all(int fd, const void *data, size_t size, int more)
 	return true;
 }
 
-bool far_put(int fd, const struct far_message *message)
+bool remote_put(int fd, const struct remote_message *message)
 {
-	unsigned char head[HEAD + 8 * (FAR_WORDS + FAR_BLOBS)];
+	unsigned char head[HEAD + 8 * (REMOTE_WORDS + REMOTE_BLOBS)];
 	size_t fixed = 8 * (size_t)(message->word_count + message->blob_count), length = fixed;
 	uint32_t counts[4];
 	unsigned char *at = head + HEAD;
@@ -101,10 +101,10 @@ static bool get_all(int fd, void *data, size_t size, uint64_t until)
 	return true;
 }
 
-bool far_get(int fd, struct far_message *message, unsigned char *bytes, int bound_ms)
+bool remote_get(int fd, struct remote_message *message, unsigned char *bytes, int bound_ms)
 {
 	uint64_t until = bound_ms < 0 ? 0 : judge_now_ms() + (uint64_t)bound_ms;
-	uint64_t fixed[FAR_WORDS + FAR_BLOBS];
+	uint64_t fixed[REMOTE_WORDS + REMOTE_BLOBS];
 	uint32_t head[4];
 	size_t left, size;
 
@@ -116,7 +116,7 @@ bool far_get(int fd, struct far_message *message, unsigned char *bytes, int boun
 	message->word_count = be32toh(head[2]);
 	message->blob_count = be32toh(head[3]);
 	errno = EPROTO;
-	if (message->word_count > FAR_WORDS || message->blob_count > FAR_BLOBS || left > LONGEST)
+	if (message->word_count > REMOTE_WORDS || message->blob_count > REMOTE_BLOBS || left > LONGEST)
 		return false;
 	size = 8 * (size_t)(message->word_count + message->blob_count);
 	if (left < size || !get_all(fd, fixed, size, until))
@@ -125,7 +125,7 @@ bool far_get(int fd, struct far_message *message, unsigned char *bytes, int boun
 	for (unsigned int i = 0; i < message->word_count; i++)
 		message->words[i] = be64toh(fixed[i]);
 	errno = EPROTO;
-	if (left > FAR_BYTES)
+	if (left > REMOTE_BYTES)
 		return false;
 	for (unsigned int i = 0; i < message->blob_count; i++) {
 		uint64_t blob = be64toh(fixed[message->word_count + i]);
@@ -146,7 +146,7 @@ bool far_get(int fd, struct far_message *message, unsigned char *bytes, int boun
 	return true;
 }
 
-size_t far_address_size(const void *address)
+size_t remote_address_size(const void *address)
 {
 	const struct sockaddr *any = address;
 
@@ -158,7 +158,7 @@ size_t far_address_size(const void *address)
 }
 
 /* Resolves HOST, HOST:PORT or [HOST]:PORT. A bare IPv6 address has more than one colon. */
-bool far_resolve(const char *text, struct sockaddr_storage *address)
+bool remote_resolve(const char *text, struct sockaddr_storage *address)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
 	char host[256], standard[8];
@@ -166,7 +166,7 @@ bool far_resolve(const char *text, struct sockaddr_storage *address)
 	char *colon;
 	int error;
 
-	snprintf(standard, sizeof(standard), "%d", FAR_PORT);
+	snprintf(standard, sizeof(standard), "%d", REMOTE_PORT);
 	if (snprintf(host, sizeof(host), "%s", text) >= (int)sizeof(host)) {
 		fprintf(stderr, "datconform: --connect: the address is too long\n");
 		return false;
@@ -200,7 +200,7 @@ bool far_resolve(const char *text, struct sockaddr_storage *address)
  * Sends steps at once, because they are short and wait for their answers, and lets the kernel
  * detect a host that no longer answers.
  */
-void far_tune(int fd)
+void remote_tune(int fd)
 {
 	static const int on = 1, idle = 10, between = 5, probes = 3;
 
@@ -211,7 +211,7 @@ void far_tune(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
-int far_dial(const struct sockaddr_storage *address, unsigned int bound_ms)
+int remote_dial(const struct sockaddr_storage *address, unsigned int bound_ms)
 {
 	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct pollfd one = { .fd = fd, .events = POLLOUT };
@@ -220,7 +220,7 @@ int far_dial(const struct sockaddr_storage *address, unsigned int bound_ms)
 
 	if (fd < 0)
 		return -1;
-	if (connect(fd, (const struct sockaddr *)address, (socklen_t)far_address_size(address)) &&
+	if (connect(fd, (const struct sockaddr *)address, (socklen_t)remote_address_size(address)) &&
 	    errno != EINPROGRESS)
 		goto close_it;
 	if (poll(&one, 1, (int)bound_ms) != 1) {
@@ -233,7 +233,7 @@ int far_dial(const struct sockaddr_storage *address, unsigned int bound_ms)
 		goto close_it;
 	}
 	fcntl(fd, F_SETFL, 0);
-	far_tune(fd);
+	remote_tune(fd);
 	return fd;
 close_it:
 	error = errno;

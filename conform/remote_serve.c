@@ -4,7 +4,7 @@
  * and answers with the result. Invariant: a message names objects by their place in the table of
  * this process, never by an address.
  */
-#define FAR_PLAIN
+#define REMOTE_PLAIN
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "conform.h"
-#include "far.h"
 #include "kit.h"
+#include "remote.h"
 
 #define BUFS	1024
 #define LONGEST (16u << 20)	/* the most bytes of memory in one request */
@@ -27,7 +27,7 @@
 #define STEPS	8
 
 static struct {
-	DAT_HANDLE handles[FAR_HANDLES];	/* place 0 is DAT_HANDLE_NULL */
+	DAT_HANDLE handles[REMOTE_HANDLES];	/* place 0 is DAT_HANDLE_NULL */
 	unsigned int handle_count;
 	struct {
 		DAT_LMR_HANDLE lmr;
@@ -38,10 +38,10 @@ static struct {
 	size_t buf_total;	/* bytes that were requested, including freed ones */
 	DAT_IA_HANDLE ia;
 	unsigned int step_s;	/* the bound of one step */
-	struct far_message in, out;
-	unsigned char bytes[FAR_BYTES];
-	unsigned char scratch[FAR_BYTES];	/* follows the blobs of an answer */
-} far = { .handle_count = 1, .step_s = STEP_S };
+	struct remote_message in, out;
+	unsigned char bytes[REMOTE_BYTES];
+	unsigned char scratch[REMOTE_BYTES];	/* follows the blobs of an answer */
+} remote = { .handle_count = 1, .step_s = STEP_S };
 
 /* Ends the process after an invalid step: the other side is not a datconform of this version. */
 static _Noreturn void garbage(void)
@@ -53,42 +53,42 @@ static uint64_t place_of(DAT_HANDLE handle)
 {
 	if (!handle)
 		return 0;
-	for (unsigned int i = 1; i < far.handle_count; i++)
-		if (far.handles[i] == handle)
+	for (unsigned int i = 1; i < remote.handle_count; i++)
+		if (remote.handles[i] == handle)
 			return i;
-	if (far.handle_count == FAR_HANDLES)
+	if (remote.handle_count == REMOTE_HANDLES)
 		garbage();
-	far.handles[far.handle_count] = handle;
-	return far.handle_count++;
+	remote.handles[remote.handle_count] = handle;
+	return remote.handle_count++;
 }
 
 static DAT_HANDLE handle_at(uint64_t place)
 {
-	if (place >= far.handle_count)
+	if (place >= remote.handle_count)
 		garbage();
-	return far.handles[place];
+	return remote.handles[place];
 }
 
-#define H(i) handle_at(far.in.words[i])
-#define W(i) far.in.words[i]
+#define H(i) handle_at(remote.in.words[i])
+#define W(i) remote.in.words[i]
 
 static void answer(uint64_t word)
 {
-	far.out.words[far.out.word_count++] = word;
+	remote.out.words[remote.out.word_count++] = word;
 }
 
 static void answer_blob(const void *at, size_t size)
 {
-	far.out.blobs[far.out.blob_count].at = at;
-	far.out.blobs[far.out.blob_count++].size = at ? size : 0;
+	remote.out.blobs[remote.out.blob_count].at = at;
+	remote.out.blobs[remote.out.blob_count++].size = at ? size : 0;
 }
 
 /* Returns a blob of the message, which has to be one of these structures. */
 static const void *want_blob(unsigned int i, size_t size)
 {
-	if (i >= far.in.blob_count || far.in.blobs[i].size != size)
+	if (i >= remote.in.blob_count || remote.in.blobs[i].size != size)
 		garbage();
-	return far.in.blobs[i].at;
+	return remote.in.blobs[i].at;
 }
 
 static DAT_RETURN made(DAT_RETURN ret, const DAT_HANDLE *handle)
@@ -105,24 +105,24 @@ static DAT_RETURN hello(const char *ia_name)
 	DAT_PZ_HANDLE pz;
 	DAT_RETURN ret;
 
-	if (far.ia || W(0) != FAR_MAGIC || W(1) != sizeof(DAT_EVENT) ||
+	if (remote.ia || W(0) != REMOTE_MAGIC || W(1) != sizeof(DAT_EVENT) ||
 	    W(2) != sizeof(DAT_EP_PARAM) || W(3) != sizeof(DAT_CR_PARAM) || W(4) != STEP_END)
 		garbage();
 	if (W(5) / 1000 > STEP_S / STEPS && W(5) / 1000 <= 600)
-		far.step_s = (unsigned int)(W(5) / 1000 * STEPS);
-	ret = dat_ia_open((char *)ia_name, 8, &async, &far.ia);
+		remote.step_s = (unsigned int)(W(5) / 1000 * STEPS);
+	ret = dat_ia_open((char *)ia_name, 8, &async, &remote.ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	ret = dat_ia_query(far.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &prov);
+	ret = dat_ia_query(remote.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &prov);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	ret = dat_pz_create(far.ia, &pz);
+	ret = dat_pz_create(remote.ia, &pz);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	answer(place_of(far.ia));
+	answer(place_of(remote.ia));
 	answer(place_of(pz));
 	answer(place_of(async));
-	answer_blob(attr.ia_address_ptr, far_address_size(attr.ia_address_ptr));
+	answer_blob(attr.ia_address_ptr, remote_address_size(attr.ia_address_ptr));
 	answer_blob(ia_name, strlen(ia_name));
 	return DAT_SUCCESS;
 }
@@ -142,12 +142,12 @@ static void answer_event(DAT_EVENT *event)
 	} else if (event->event_number == DAT_CONNECTION_REQUEST_EVENT) {
 		first = data->cr_arrival_event_data.cr_handle;
 		second = data->cr_arrival_event_data.sp_handle.psp_handle;
-	} else if (event->event_number & FAR_CONNECTION_EVENTS) {
+	} else if (event->event_number & REMOTE_CONNECTION_EVENTS) {
 		first = data->connect_event_data.ep_handle;
 		private_data = data->connect_event_data.private_data;
 		size = (size_t)data->connect_event_data.private_data_size;
 	}
-	if (size > FAR_BYTES / 2)	/* no provider reports this size, unless it is broken */
+	if (size > REMOTE_BYTES / 2)	/* no provider reports this size, unless it is broken */
 		size = 0;
 	answer(place_of(event->evd_handle));
 	answer(place_of(first));
@@ -166,7 +166,7 @@ static DAT_RETURN evd_step(void)
 
 	memset(&event, 0, sizeof(event));
 	memset(&param, 0, sizeof(param));
-	switch (far.in.step) {
+	switch (remote.in.step) {
 	case STEP_EVD_CREATE:
 		ret = dat_evd_create(H(0), (DAT_COUNT)W(1), DAT_HANDLE_NULL, (DAT_EVD_FLAGS)W(2),
 				     &evd);
@@ -202,11 +202,11 @@ static DAT_RETURN ep_query(void)
 	answer(place_of(param.request_evd_handle));
 	answer(place_of(param.connect_evd_handle));
 	answer_blob(&param, sizeof(param));
-	answer_blob(param.local_ia_address_ptr, far_address_size(param.local_ia_address_ptr));
+	answer_blob(param.local_ia_address_ptr, remote_address_size(param.local_ia_address_ptr));
 	/* the address is valid only while there is a peer */
 	if (param.ep_state == DAT_EP_STATE_CONNECTED)
 		answer_blob(param.remote_ia_address_ptr,
-			    far_address_size(param.remote_ia_address_ptr));
+			    remote_address_size(param.remote_ia_address_ptr));
 	return ret;
 }
 
@@ -219,7 +219,7 @@ static DAT_RETURN ep_step(void)
 	DAT_EP_HANDLE ep;
 	DAT_RETURN ret;
 
-	switch (far.in.step) {
+	switch (remote.in.step) {
 	case STEP_EP_CREATE:
 		memcpy(&attr, want_blob(0, sizeof(attr)), sizeof(attr));
 		attr.ep_transport_specific = attr.ep_provider_specific = NULL;
@@ -238,13 +238,13 @@ static DAT_RETURN ep_step(void)
 	case STEP_EP_DISCONNECT: return dat_ep_disconnect(H(0), (DAT_CLOSE_FLAGS)W(1));
 	default: break;
 	}
-	if (far.in.blob_count != 2 || far.in.blobs[0].size > sizeof(address))
+	if (remote.in.blob_count != 2 || remote.in.blobs[0].size > sizeof(address))
 		garbage();
 	memset(&address, 0, sizeof(address));
-	memcpy(&address, far.in.blobs[0].at, far.in.blobs[0].size);
+	memcpy(&address, remote.in.blobs[0].at, remote.in.blobs[0].size);
 	return dat_ep_connect(H(0), (DAT_IA_ADDRESS_PTR)&address, W(1), (DAT_TIMEOUT)W(2),
 			      (DAT_COUNT)W(3),
-			      far.in.blobs[1].size ? (DAT_PVOID)(uintptr_t)far.in.blobs[1].at
+			      remote.in.blobs[1].size ? (DAT_PVOID)(uintptr_t)remote.in.blobs[1].at
 						   : NULL,
 			      (DAT_QOS)W(4), (DAT_CONNECT_FLAGS)W(5));
 }
@@ -259,7 +259,7 @@ static DAT_RETURN cr_query(void)
 	answer(place_of(param.local_ep_handle));
 	answer_blob(&param, sizeof(param));
 	answer_blob(param.private_data, (size_t)param.private_data_size);
-	answer_blob(param.remote_ia_address_ptr, far_address_size(param.remote_ia_address_ptr));
+	answer_blob(param.remote_ia_address_ptr, remote_address_size(param.remote_ia_address_ptr));
 	return ret;
 }
 
@@ -269,7 +269,7 @@ static DAT_RETURN sp_step(void)
 	DAT_HANDLE sp;
 	DAT_RETURN ret;
 
-	switch (far.in.step) {
+	switch (remote.in.step) {
 	case STEP_PSP_CREATE:
 		ret = dat_psp_create(H(0), W(1), H(2), (DAT_PSP_FLAGS)W(3), &sp);
 		return made(ret, &sp);
@@ -284,11 +284,11 @@ static DAT_RETURN sp_step(void)
 	case STEP_RSP_FREE: return dat_rsp_free(H(0));
 	case STEP_CR_QUERY: return cr_query();
 	case STEP_CR_ACCEPT:
-		if (far.in.blob_count != 1)
+		if (remote.in.blob_count != 1)
 			garbage();
 		return dat_cr_accept(H(0), H(1), (DAT_COUNT)W(2),
-				     far.in.blobs[0].size
-					     ? (DAT_PVOID)(uintptr_t)far.in.blobs[0].at
+				     remote.in.blobs[0].size
+					     ? (DAT_PVOID)(uintptr_t)remote.in.blobs[0].at
 					     : NULL);
 	default: return dat_cr_reject(H(0));
 	}
@@ -305,12 +305,12 @@ static DAT_RETURN post_step(void)
 				   .segment_length = W(6) };
 
 	/* Exactly as many segments as the test had, because the provider may read each. */
-	if (far.in.blob_count != 1 || n < 0 ||
-	    far.in.blobs[0].size != (size_t)n * sizeof(DAT_LMR_TRIPLET))
+	if (remote.in.blob_count != 1 || n < 0 ||
+	    remote.in.blobs[0].size != (size_t)n * sizeof(DAT_LMR_TRIPLET))
 		garbage();
 	if (n)
-		iov = memcpy(far.scratch, far.in.blobs[0].at, far.in.blobs[0].size);
-	switch (far.in.step) {
+		iov = memcpy(remote.scratch, remote.in.blobs[0].at, remote.in.blobs[0].size);
+	switch (remote.in.step) {
 	case STEP_POST_RECV: return dat_ep_post_recv(H(0), n, iov, cookie, flags);
 	case STEP_POST_SEND: return dat_ep_post_send(H(0), n, iov, cookie, flags);
 	case STEP_POST_WRITE:
@@ -331,20 +331,20 @@ static DAT_RETURN buf_create(void)
 	DAT_RETURN ret;
 	void *mem;
 
-	if (!size || size > LONGEST || size > TOTAL - far.buf_total || far.buf_count == BUFS)
+	if (!size || size > LONGEST || size > TOTAL - remote.buf_total || remote.buf_count == BUFS)
 		garbage();
 	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mem == MAP_FAILED)
 		return (DAT_RETURN)DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
 	region.for_va = mem;
-	ret = dat_lmr_create(far.ia, DAT_MEM_TYPE_VIRTUAL, region, size, H(0),
+	ret = dat_lmr_create(remote.ia, DAT_MEM_TYPE_VIRTUAL, region, size, H(0),
 			     (DAT_MEM_PRIV_FLAGS)W(2), &lmr, &context, &rmr_context, &registered,
 			     &address);
 	if (ret == DAT_SUCCESS) {
-		far.bufs[far.buf_count].lmr = lmr;
-		far.bufs[far.buf_count].mem = mem;
-		far.bufs[far.buf_count++].size = size;
-		far.buf_total += size;
+		remote.bufs[remote.buf_count].lmr = lmr;
+		remote.bufs[remote.buf_count].mem = mem;
+		remote.bufs[remote.buf_count++].size = size;
+		remote.buf_total += size;
 	} else {
 		munmap(mem, size);
 	}
@@ -360,10 +360,10 @@ static unsigned char *mem_at(void)
 {
 	DAT_LMR_HANDLE lmr = H(0);
 
-	for (unsigned int i = far.buf_count; i-- > 0;)
-		if (far.bufs[i].lmr == lmr && W(1) <= far.bufs[i].size &&
-		    W(2) <= far.bufs[i].size - W(1))
-			return far.bufs[i].mem + W(1);
+	for (unsigned int i = remote.buf_count; i-- > 0;)
+		if (remote.bufs[i].lmr == lmr && W(1) <= remote.bufs[i].size &&
+		    W(2) <= remote.bufs[i].size - W(1))
+			return remote.bufs[i].mem + W(1);
 	garbage();
 }
 
@@ -371,17 +371,17 @@ static DAT_RETURN buf_step(void)
 {
 	unsigned char *mem;
 
-	if (far.in.step == STEP_BUF_CREATE)
+	if (remote.in.step == STEP_BUF_CREATE)
 		return buf_create();
-	if (far.in.step == STEP_LMR_FREE)
+	if (remote.in.step == STEP_LMR_FREE)
 		return dat_lmr_free(H(0));
 	mem = mem_at();
-	switch (far.in.step) {
+	switch (remote.in.step) {
 	case STEP_BUF_FILL: kit_fill(mem, (size_t)W(2), (unsigned int)W(3)); break;
 	case STEP_BUF_SET: memset(mem, (int)(W(3) & 0xff), (size_t)W(2)); break;
 	case STEP_BUF_FILLED: answer(kit_filled(mem, (size_t)W(2), (unsigned int)W(3))); break;
 	default:
-		if (W(2) > FAR_BYTES)
+		if (W(2) > REMOTE_BYTES)
 			garbage();
 		answer_blob(mem, (size_t)W(2));
 	}
@@ -393,11 +393,11 @@ static DAT_RETURN take_step(const char *ia_name)
 	DAT_PZ_HANDLE pz;
 	DAT_RETURN ret;
 
-	if (!far.ia && far.in.step != STEP_HELLO)
+	if (!remote.ia && remote.in.step != STEP_HELLO)
 		garbage();
-	switch (far.in.step) {
+	switch (remote.in.step) {
 	case STEP_HELLO: return hello(ia_name);
-	case STEP_BYE: return dat_ia_close(far.ia, DAT_CLOSE_ABRUPT_FLAG);
+	case STEP_BYE: return dat_ia_close(remote.ia, DAT_CLOSE_ABRUPT_FLAG);
 	case STEP_DIE:
 		raise(SIGKILL);
 		_exit(1);
@@ -408,20 +408,20 @@ static DAT_RETURN take_step(const char *ia_name)
 	case STEP_PZ_FREE: return dat_pz_free(H(0));
 	default: break;
 	}
-	if (far.in.step >= STEP_EVD_CREATE && far.in.step <= STEP_EVD_DEQUEUE)
+	if (remote.in.step >= STEP_EVD_CREATE && remote.in.step <= STEP_EVD_DEQUEUE)
 		return evd_step();
-	if (far.in.step >= STEP_EP_CREATE && far.in.step <= STEP_EP_DISCONNECT)
+	if (remote.in.step >= STEP_EP_CREATE && remote.in.step <= STEP_EP_DISCONNECT)
 		return ep_step();
-	if (far.in.step >= STEP_PSP_CREATE && far.in.step <= STEP_CR_REJECT)
+	if (remote.in.step >= STEP_PSP_CREATE && remote.in.step <= STEP_CR_REJECT)
 		return sp_step();
-	if (far.in.step >= STEP_POST_RECV && far.in.step <= STEP_POST_READ)
+	if (remote.in.step >= STEP_POST_RECV && remote.in.step <= STEP_POST_READ)
 		return post_step();
-	if (far.in.step >= STEP_BUF_CREATE && far.in.step < STEP_END)
+	if (remote.in.step >= STEP_BUF_CREATE && remote.in.step < STEP_END)
 		return buf_step();
 	garbage();
 }
 
-void far_serve(int fd, const char *ia_name, unsigned int hello_s)
+void remote_serve(int fd, const char *ia_name, unsigned int hello_s)
 {
 	uint64_t until_ms = judge_now_ms() + TEST_S * UINT64_C(1000), now_ms;
 	bool bye = false;
@@ -431,16 +431,16 @@ void far_serve(int fd, const char *ia_name, unsigned int hello_s)
 		if (now_ms >= until_ms)
 			_exit(1);
 		/* A process that hangs, here or there, ends after this time. */
-		alarm(far.ia ? IDLE_S : hello_s + IDLE_S);
-		if (!far_get(fd, &far.in, far.bytes, far.ia ? -1 : (int)hello_s * 1000))
+		alarm(remote.ia ? IDLE_S : hello_s + IDLE_S);
+		if (!remote_get(fd, &remote.in, remote.bytes, remote.ia ? -1 : (int)hello_s * 1000))
 			_exit(errno == EPROTO);
-		alarm(far.step_s);
-		memset(&far.out, 0, sizeof(far.out));
-		far.out.step = far.in.step;
-		far.out.word_count = 1;
-		far.out.words[0] = take_step(ia_name);
-		bye = far.in.step == STEP_BYE;
-		if (!far_put(fd, &far.out) || bye)
+		alarm(remote.step_s);
+		memset(&remote.out, 0, sizeof(remote.out));
+		remote.out.step = remote.in.step;
+		remote.out.word_count = 1;
+		remote.out.words[0] = take_step(ia_name);
+		bye = remote.in.step == STEP_BYE;
+		if (!remote_put(fd, &remote.out) || bye)
 			break;
 	}
 	alarm(0);

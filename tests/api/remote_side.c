@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The far half of the far side: one function for each call, on objects of its own. */
+/* The remote half of the remote side: one function for each call, on objects of its own. */
 #include <string.h>
 #include <unistd.h>
 
-#include "far_call.h"
+#include "remote_call.h"
 
 static struct {
 	bool own_ia; /* in a peer: this side has opened the IA, and closes it */
@@ -13,22 +13,22 @@ static struct {
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL qual;
 	DAT_CR_HANDLE cr;
-	DAT_LMR_HANDLE lmr; /* of FAR_LMR */
-	DAT_RMR_HANDLE rmr; /* of FAR_BIND */
+	DAT_LMR_HANDLE lmr; /* of REMOTE_LMR */
+	DAT_RMR_HANDLE rmr; /* of REMOTE_BIND */
 } side;
 
-void far_forget(void)
+void remote_forget(void)
 {
 	memset(&side, 0, sizeof(side));
 }
 
-static void run_open(const struct far_call *call, struct far_reply *reply)
+static void run_open(const struct remote_call *call, struct remote_reply *reply)
 {
 	side.own_ia = call->own_ia;
 	if (side.own_ia)
 		api_open();
 	api_end_make(&side.end, call->has_attr ? &call->attr : NULL);
-	side.buf = api_buf(FAR_BUF_SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	side.buf = api_buf(REMOTE_BUF_SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	side.cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	side.psp = api_listen(side.cr_evd, DAT_PSP_CONSUMER_FLAG, &side.qual);
 	memcpy(&reply->address, api_address(), sizeof(reply->address));
@@ -37,7 +37,7 @@ static void run_open(const struct far_call *call, struct far_reply *reply)
 	reply->value[2] = side.buf.rmr_context;
 }
 
-static void run_close_ia(const struct far_call *call, struct far_reply *reply)
+static void run_close_ia(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	(void)reply;
@@ -46,14 +46,14 @@ static void run_close_ia(const struct far_call *call, struct far_reply *reply)
 	side.own_ia = false;
 }
 
-static void run_exit(const struct far_call *call, struct far_reply *reply)
+static void run_exit(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	(void)reply;
 	_exit(0);
 }
 
-static void run_quit(const struct far_call *call, struct far_reply *reply)
+static void run_quit(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	(void)reply;
@@ -61,14 +61,14 @@ static void run_quit(const struct far_call *call, struct far_reply *reply)
 		api_close();
 }
 
-static void describe_cr(const DAT_CR_ARRIVAL_EVENT_DATA *arrival, struct far_cr *cr)
+static void describe_cr(const DAT_CR_ARRIVAL_EVENT_DATA *arrival, struct remote_cr *cr)
 {
 	DAT_CR_PARAM param;
 
 	memset(&param, 0xa5, sizeof(param));
 	REQUIRE_DAT(dat_cr_query(arrival->cr_handle, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
 	cr->private_data_size = param.private_data_size;
-	if (param.private_data_size > 0 && param.private_data_size <= FAR_DATA_MAX)
+	if (param.private_data_size > 0 && param.private_data_size <= REMOTE_DATA_MAX)
 		memcpy(cr->private_data, param.private_data, (size_t)param.private_data_size);
 	cr->remote_port_qual = param.remote_port_qual;
 	memcpy(&cr->remote_address, param.remote_ia_address_ptr, sizeof(cr->remote_address));
@@ -77,7 +77,7 @@ static void describe_cr(const DAT_CR_ARRIVAL_EVENT_DATA *arrival, struct far_cr 
 			param.local_ep_handle == DAT_HANDLE_NULL;
 }
 
-static void run_cr(const struct far_call *call, struct far_reply *reply)
+static void run_cr(const struct remote_call *call, struct remote_reply *reply)
 {
 	DAT_COUNT nmore;
 
@@ -90,59 +90,59 @@ static void run_cr(const struct far_call *call, struct far_reply *reply)
 	describe_cr(&reply->event.event_data.cr_arrival_event_data, &reply->cr);
 }
 
-static void run_accept(const struct far_call *call, struct far_reply *reply)
+static void run_accept(const struct remote_call *call, struct remote_reply *reply)
 {
-	unsigned char data[FAR_DATA_MAX];
+	unsigned char data[REMOTE_DATA_MAX];
 
 	memcpy(data, call->data, sizeof(data));
 	reply->ret = dat_cr_accept(side.cr, side.end.ep, call->size, call->size ? data : NULL);
 	memset(data, 0xa5, sizeof(data)); /* the caller may reuse it at once */
 }
 
-static void run_reject(const struct far_call *call, struct far_reply *reply)
+static void run_reject(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	reply->ret = dat_cr_reject(side.cr);
 }
 
-static void run_disconnect(const struct far_call *call, struct far_reply *reply)
+static void run_disconnect(const struct remote_call *call, struct remote_reply *reply)
 {
 	reply->ret = dat_ep_disconnect(side.end.ep, (DAT_CLOSE_FLAGS)call->flags);
 }
 
-static void run_reset(const struct far_call *call, struct far_reply *reply)
+static void run_reset(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	reply->ret = dat_ep_reset(side.end.ep);
 }
 
-static void run_ep_free(const struct far_call *call, struct far_reply *reply)
+static void run_ep_free(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	reply->ret = dat_ep_free(side.end.ep);
 }
 
-static void run_psp_free(const struct far_call *call, struct far_reply *reply)
+static void run_psp_free(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	reply->ret = dat_psp_free(side.psp);
 }
 
-static void run_state(const struct far_call *call, struct far_reply *reply)
+static void run_state(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	reply->value[0] = (uint64_t)api_state(side.end.ep);
 }
 
-static DAT_EVD_HANDLE evd_of(enum far_evd which)
+static DAT_EVD_HANDLE evd_of(enum remote_evd which)
 {
-	return which == FAR_EVD_RECV	  ? side.end.recv
-	       : which == FAR_EVD_REQUEST ? side.end.request
-	       : which == FAR_EVD_CONNECT ? side.end.connect
+	return which == REMOTE_EVD_RECV	  ? side.end.recv
+	       : which == REMOTE_EVD_REQUEST ? side.end.request
+	       : which == REMOTE_EVD_CONNECT ? side.end.connect
 					  : side.cr_evd;
 }
 
-static void judge_event(enum far_evd which, const DAT_EVENT *event)
+static void judge_event(enum remote_evd which, const DAT_EVENT *event)
 {
 	CHECK(event->evd_handle == evd_of(which));
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT || (event->event_number & 0x4000))
@@ -152,7 +152,7 @@ static void judge_event(enum far_evd which, const DAT_EVENT *event)
 		CHECK_EQ_INT(event->event_data.connect_event_data.private_data_size, 0);
 }
 
-static void run_wait(const struct far_call *call, struct far_reply *reply)
+static void run_wait(const struct remote_call *call, struct remote_reply *reply)
 {
 	DAT_COUNT nmore = -1;
 
@@ -163,14 +163,14 @@ static void run_wait(const struct far_call *call, struct far_reply *reply)
 	reply->value[0] = (uint64_t)nmore;
 }
 
-static void run_dequeue(const struct far_call *call, struct far_reply *reply)
+static void run_dequeue(const struct remote_call *call, struct remote_reply *reply)
 {
 	reply->ret = dat_evd_dequeue(evd_of(call->evd), &reply->event);
 	if (reply->ret == DAT_SUCCESS)
 		judge_event(call->evd, &reply->event);
 }
 
-static void run_recv(const struct far_call *call, struct far_reply *reply)
+static void run_recv(const struct remote_call *call, struct remote_reply *reply)
 {
 	DAT_COMPLETION_FLAGS flags = (DAT_COMPLETION_FLAGS)call->flags;
 
@@ -184,37 +184,37 @@ static void run_recv(const struct far_call *call, struct far_reply *reply)
 	}
 }
 
-static void run_send(const struct far_call *call, struct far_reply *reply)
+static void run_send(const struct remote_call *call, struct remote_reply *reply)
 {
 	reply->ret = api_send(side.end.ep, &side.buf, call->offset, call->length, call->cookie,
 			      (DAT_COMPLETION_FLAGS)call->flags);
 }
 
-static void run_write(const struct far_call *call, struct far_reply *reply)
+static void run_write(const struct remote_call *call, struct remote_reply *reply)
 {
 	reply->ret = api_write(side.end.ep, api_seg(&side.buf, call->offset, call->length),
 			       call->remote, call->cookie, (DAT_COMPLETION_FLAGS)call->flags);
 }
 
-static void run_fill(const struct far_call *call, struct far_reply *reply)
+static void run_fill(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)reply;
 	api_fill(side.buf.mem + call->offset, call->length, call->cookie);
 }
 
-static void run_mismatch(const struct far_call *call, struct far_reply *reply)
+static void run_mismatch(const struct remote_call *call, struct remote_reply *reply)
 {
 	reply->value[0] =
 		(uint64_t)api_mismatch(side.buf.mem + call->offset, call->length, call->cookie);
 }
 
-static void run_clear(const struct far_call *call, struct far_reply *reply)
+static void run_clear(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)reply;
 	memset(side.buf.mem + call->offset, 0, call->length);
 }
 
-static void run_lmr(const struct far_call *call, struct far_reply *reply)
+static void run_lmr(const struct remote_call *call, struct remote_reply *reply)
 {
 	DAT_PZ_HANDLE pz = call->own_pz ? api_pz() : api.pz;
 	struct api_buf buf = api_buf_in(pz, side.buf.mem + call->offset, call->length,
@@ -224,13 +224,13 @@ static void run_lmr(const struct far_call *call, struct far_reply *reply)
 	reply->value[0] = buf.rmr_context;
 }
 
-static void run_lmr_free(const struct far_call *call, struct far_reply *reply)
+static void run_lmr_free(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	reply->ret = dat_lmr_free(side.lmr);
 }
 
-static void run_bind(const struct far_call *call, struct far_reply *reply)
+static void run_bind(const struct remote_call *call, struct remote_reply *reply)
 {
 	DAT_LMR_TRIPLET seg = api_seg(&side.buf, call->offset, call->length);
 	DAT_RMR_CONTEXT context = 0;
@@ -244,41 +244,41 @@ static void run_bind(const struct far_call *call, struct far_reply *reply)
 		API_BIND(side.end.request, side.rmr, call->cookie, DAT_RMR_BIND_SUCCESS);
 }
 
-static void run_rmr_free(const struct far_call *call, struct far_reply *reply)
+static void run_rmr_free(const struct remote_call *call, struct remote_reply *reply)
 {
 	(void)call;
 	reply->ret = dat_rmr_free(side.rmr);
 	side.rmr = DAT_HANDLE_NULL;
 }
 
-static void (*const run[FAR_OPS])(const struct far_call *, struct far_reply *) = {
-	[FAR_OPEN] = run_open,
-	[FAR_CLOSE_IA] = run_close_ia,
-	[FAR_EXIT] = run_exit,
-	[FAR_QUIT] = run_quit,
-	[FAR_CR] = run_cr,
-	[FAR_ACCEPT] = run_accept,
-	[FAR_REJECT] = run_reject,
-	[FAR_DISCONNECT] = run_disconnect,
-	[FAR_RESET] = run_reset,
-	[FAR_EP_FREE] = run_ep_free,
-	[FAR_PSP_FREE] = run_psp_free,
-	[FAR_STATE] = run_state,
-	[FAR_WAIT] = run_wait,
-	[FAR_DEQUEUE] = run_dequeue,
-	[FAR_RECV] = run_recv,
-	[FAR_SEND] = run_send,
-	[FAR_WRITE] = run_write,
-	[FAR_FILL] = run_fill,
-	[FAR_MISMATCH] = run_mismatch,
-	[FAR_CLEAR] = run_clear,
-	[FAR_LMR] = run_lmr,
-	[FAR_LMR_FREE] = run_lmr_free,
-	[FAR_BIND] = run_bind,
-	[FAR_RMR_FREE] = run_rmr_free,
+static void (*const run[REMOTE_OPS])(const struct remote_call *, struct remote_reply *) = {
+	[REMOTE_OPEN] = run_open,
+	[REMOTE_CLOSE_IA] = run_close_ia,
+	[REMOTE_EXIT] = run_exit,
+	[REMOTE_QUIT] = run_quit,
+	[REMOTE_CR] = run_cr,
+	[REMOTE_ACCEPT] = run_accept,
+	[REMOTE_REJECT] = run_reject,
+	[REMOTE_DISCONNECT] = run_disconnect,
+	[REMOTE_RESET] = run_reset,
+	[REMOTE_EP_FREE] = run_ep_free,
+	[REMOTE_PSP_FREE] = run_psp_free,
+	[REMOTE_STATE] = run_state,
+	[REMOTE_WAIT] = run_wait,
+	[REMOTE_DEQUEUE] = run_dequeue,
+	[REMOTE_RECV] = run_recv,
+	[REMOTE_SEND] = run_send,
+	[REMOTE_WRITE] = run_write,
+	[REMOTE_FILL] = run_fill,
+	[REMOTE_MISMATCH] = run_mismatch,
+	[REMOTE_CLEAR] = run_clear,
+	[REMOTE_LMR] = run_lmr,
+	[REMOTE_LMR_FREE] = run_lmr_free,
+	[REMOTE_BIND] = run_bind,
+	[REMOTE_RMR_FREE] = run_rmr_free,
 };
 
-void far_execute(const struct far_call *call, struct far_reply *reply)
+void remote_execute(const struct remote_call *call, struct remote_reply *reply)
 {
 	memset(reply, 0, sizeof(*reply));
 	run[call->op](call, reply);

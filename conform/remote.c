@@ -4,7 +4,7 @@
  * the process on the other side. Invariant: if an answer is missing or invalid, the test ends with
  * a failure that says so.
  */
-#define FAR_PLAIN
+#define REMOTE_PLAIN
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -15,33 +15,33 @@
 #include <unistd.h>
 
 #include "conform.h"
-#include "far.h"
+#include "remote.h"
 
 #define KEPT 1024
 
 static struct {
 	int fd;			/* -1: there is no other side, or it has ended */
 	pid_t pid;		/* the forked process */
-	struct far_message answer;
-	unsigned char bytes[FAR_BYTES];
-	char stand_ins[FAR_HANDLES];
+	struct remote_message answer;
+	unsigned char bytes[REMOTE_BYTES];
+	char stand_ins[REMOTE_HANDLES];
 	void *kept[KEPT];	/* the targets of pointers in answers */
 	int kept_count;
-} far = { .fd = -1 };
+} remote = { .fd = -1 };
 
-bool far_is(DAT_HANDLE handle)
+bool remote_is(DAT_HANDLE handle)
 {
-	return (char *)handle > far.stand_ins && (char *)handle < far.stand_ins + FAR_HANDLES;
+	return (char *)handle > remote.stand_ins && (char *)handle < remote.stand_ins + REMOTE_HANDLES;
 }
 
 static DAT_HANDLE stand_in(uint64_t place)
 {
-	return place && place < FAR_HANDLES ? &far.stand_ins[place] : DAT_HANDLE_NULL;
+	return place && place < REMOTE_HANDLES ? &remote.stand_ins[place] : DAT_HANDLE_NULL;
 }
 
 static uint64_t place(DAT_HANDLE handle)
 {
-	return far_is(handle) ? (uint64_t)((char *)handle - far.stand_ins) : 0;
+	return remote_is(handle) ? (uint64_t)((char *)handle - remote.stand_ins) : 0;
 }
 
 static _Noreturn void gone(const char *what)
@@ -49,13 +49,13 @@ static _Noreturn void gone(const char *what)
 	int status = 0;
 	const char *how = "it is gone";
 
-	if (far.fd >= 0)
-		close(far.fd);
-	far.fd = -1;
-	if (far.pid > 0) {
-		kill(far.pid, SIGKILL);
-		waitpid(far.pid, &status, 0);
-		far.pid = 0;
+	if (remote.fd >= 0)
+		close(remote.fd);
+	remote.fd = -1;
+	if (remote.pid > 0) {
+		kill(remote.pid, SIGKILL);
+		waitpid(remote.pid, &status, 0);
+		remote.pid = 0;
 		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 			how = strsignal(WTERMSIG(status));
 		else if (WIFEXITED(status))
@@ -73,7 +73,7 @@ static DAT_RETURN ask_for(enum step step, const uint64_t *words, size_t word_cou
 			  const void *blobs[], const size_t sizes[], unsigned int blob_count,
 			  unsigned int more_ms)
 {
-	struct far_message message = { .step = step, .word_count = (unsigned int)word_count };
+	struct remote_message message = { .step = step, .word_count = (unsigned int)word_count };
 
 	memcpy(message.words, words, word_count * sizeof(*words));
 	message.blob_count = blob_count;
@@ -81,22 +81,22 @@ static DAT_RETURN ask_for(enum step step, const uint64_t *words, size_t word_cou
 		message.blobs[i].at = blobs[i];
 		message.blobs[i].size = blobs[i] ? sizes[i] : 0;
 	}
-	if (far.fd < 0 || !far_put(far.fd, &message))
+	if (remote.fd < 0 || !remote_put(remote.fd, &message))
 		gone("a step of the other side");
-	if (!far_get(far.fd, &far.answer, far.bytes, (int)(4 * t.patience_ms + more_ms)))
+	if (!remote_get(remote.fd, &remote.answer, remote.bytes, (int)(4 * t.patience_ms + more_ms)))
 		gone("a step of the other side");
-	if (far.answer.step != step || far.answer.word_count < 1) {
+	if (remote.answer.step != step || remote.answer.word_count < 1) {
 		errno = EPROTO;
 		gone("a step of the other side");
 	}
-	return (DAT_RETURN)far.answer.words[0];
+	return (DAT_RETURN)remote.answer.words[0];
 }
 
 #define WORDS(...) (const uint64_t[]){ __VA_ARGS__ }, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8
 #define ASK(step, ...) ask_for(step, WORDS(__VA_ARGS__), NULL, NULL, 0, 0)
 #define ASK_BLOB(step, at, size, ...) \
 	ask_for(step, WORDS(__VA_ARGS__), (const void *[]){ at }, (const size_t[]){ size }, 1, 0)
-#define A(i) far.answer.words[i]
+#define A(i) remote.answer.words[i]
 
 static DAT_RETURN made(DAT_RETURN ret, DAT_HANDLE *handle)
 {
@@ -108,46 +108,46 @@ static DAT_RETURN made(DAT_RETURN ret, DAT_HANDLE *handle)
 /* Keeps the data of a blob until the test ends; returns NULL if there are none. */
 static void *keep(unsigned int i)
 {
-	size_t size = i < far.answer.blob_count ? far.answer.blobs[i].size : 0;
+	size_t size = i < remote.answer.blob_count ? remote.answer.blobs[i].size : 0;
 	void *own;
 
 	if (!size)
 		return NULL;
 	own = malloc(size);
-	if (!own || far.kept_count == KEPT)
+	if (!own || remote.kept_count == KEPT)
 		judge_fail(true, __FILE__, __LINE__, "what the other side answers",
 			   "memory to keep it", "%zu bytes, after %d answers", size,
-			   far.kept_count);
-	far.kept[far.kept_count++] = own;
-	return memcpy(own, far.answer.blobs[i].at, size);
+			   remote.kept_count);
+	remote.kept[remote.kept_count++] = own;
+	return memcpy(own, remote.answer.blobs[i].at, size);
 }
 
 static void *keep_address(unsigned int i)
 {
 	struct sockaddr_in6 *own = keep(i);
 
-	return own && far_address_size(own) <= far.answer.blobs[i].size ? own : NULL;
+	return own && remote_address_size(own) <= remote.answer.blobs[i].size ? own : NULL;
 }
 
 static void want_struct(unsigned int i, void *to, size_t size)
 {
-	if (i >= far.answer.blob_count || far.answer.blobs[i].size != size) {
+	if (i >= remote.answer.blob_count || remote.answer.blobs[i].size != size) {
 		errno = EPROTO;
 		gone("an answer of the other side");
 	}
-	memcpy(to, far.answer.blobs[i].at, size);
+	memcpy(to, remote.answer.blobs[i].at, size);
 }
 
-bool far_hello(int fd, unsigned int bound_ms, struct far_message *answer, unsigned char *bytes,
-	       const char **wrong)
+bool remote_hello(int fd, unsigned int bound_ms, struct remote_message *answer, unsigned char *bytes,
+		  const char **wrong)
 {
-	struct far_message hello = { .step = STEP_HELLO,
+	struct remote_message hello = { .step = STEP_HELLO,
 				     .word_count = 6,
-				     .words = { FAR_MAGIC, sizeof(DAT_EVENT), sizeof(DAT_EP_PARAM),
+				     .words = { REMOTE_MAGIC, sizeof(DAT_EVENT), sizeof(DAT_EP_PARAM),
 						sizeof(DAT_CR_PARAM), STEP_END, t.patience_ms } };
 
 	*wrong = "it is not a datconform of this version";
-	if (!far_put(fd, &hello) || !far_get(fd, answer, bytes, (int)bound_ms) ||
+	if (!remote_put(fd, &hello) || !remote_get(fd, answer, bytes, (int)bound_ms) ||
 	    answer->step != STEP_HELLO || answer->word_count < 1)
 		return false;
 	*wrong = "its adapter does not open";
@@ -158,55 +158,55 @@ bool far_hello(int fd, unsigned int bound_ms, struct far_message *answer, unsign
 	       answer->blobs[0].size <= sizeof(struct sockaddr_in6);
 }
 
-void far_start(void)
+void remote_start(void)
 {
 	int pair[2];
 
 	if (t.server.ss_family) {
-		far.fd = far_dial(&t.server, 4 * t.patience_ms);
-		if (far.fd < 0)
+		remote.fd = remote_dial(&t.server, 4 * t.patience_ms);
+		if (remote.fd < 0)
 			gone("a connection to the server");
 		return;
 	}
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-	far.pid = fork();
-	MUST(far.pid >= 0);
-	if (far.pid == 0) {
+	remote.pid = fork();
+	MUST(remote.pid >= 0);
+	if (remote.pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(pair[0]);
 		judge_leave_to_parent();
-		far_serve(pair[1], t.ia_name, FAR_HELLO_S);
+		remote_serve(pair[1], t.ia_name, REMOTE_HELLO_S);
 	}
 	close(pair[1]);
-	far.fd = pair[0];
+	remote.fd = pair[0];
 }
 
-void far_meet(void)
+void remote_meet(void)
 {
 	static struct sockaddr_in6 address;
 	const char *wrong;
 
-	if (!far_hello(far.fd, 4 * t.patience_ms, &far.answer, far.bytes, &wrong))
+	if (!remote_hello(remote.fd, 4 * t.patience_ms, &remote.answer, remote.bytes, &wrong))
 		gone(wrong);
-	memcpy(&address, far.answer.blobs[0].at, far.answer.blobs[0].size);
-	t.far.ia = stand_in(A(1));
-	t.far.pz = stand_in(A(2));
-	t.far.async = stand_in(A(3));
-	t.far.address = (DAT_IA_ADDRESS_PTR)&address;
+	memcpy(&address, remote.answer.blobs[0].at, remote.answer.blobs[0].size);
+	t.remote.ia = stand_in(A(1));
+	t.remote.pz = stand_in(A(2));
+	t.remote.async = stand_in(A(3));
+	t.remote.address = (DAT_IA_ADDRESS_PTR)&address;
 }
 
-void far_end(void)
+void remote_end(void)
 {
 	int status = 0;
 	uint64_t until = judge_now_ms() + 4 * t.patience_ms;
 
-	if (far.fd >= 0) {
+	if (remote.fd >= 0) {
 		ASK(STEP_BYE, 0);
-		close(far.fd);
-		far.fd = -1;
+		close(remote.fd);
+		remote.fd = -1;
 	}
-	while (far.pid > 0) {
-		pid_t pid = waitpid(far.pid, &status, WNOHANG);
+	while (remote.pid > 0) {
+		pid_t pid = waitpid(remote.pid, &status, WNOHANG);
 
 		if (pid == 0 && judge_now_ms() < until) {
 			judge_nap();
@@ -214,7 +214,7 @@ void far_end(void)
 		}
 		if (pid == 0)
 			gone("the end of the process on the other side");
-		far.pid = 0;
+		remote.pid = 0;
 		if (WIFSIGNALED(status) || WEXITSTATUS(status))
 			judge_fail(false, __FILE__, __LINE__,
 				   "the end of the process on the other side", "status 0",
@@ -222,30 +222,30 @@ void far_end(void)
 				   WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 				   WIFEXITED(status) ? WEXITSTATUS(status) : 0);
 	}
-	while (far.kept_count)
-		free(far.kept[--far.kept_count]);
+	while (remote.kept_count)
+		free(remote.kept[--remote.kept_count]);
 }
 
-void far_die(void)
+void remote_die(void)
 {
-	struct far_message message = { .step = STEP_DIE };
+	struct remote_message message = { .step = STEP_DIE };
 
-	if (far.fd < 0 || !far_put(far.fd, &message))
+	if (remote.fd < 0 || !remote_put(remote.fd, &message))
 		gone("the step to die");
 	/* The end of the connection shows that the process has ended. */
-	if (far_get(far.fd, &far.answer, far.bytes, (int)(4 * t.patience_ms)) ||
+	if (remote_get(remote.fd, &remote.answer, remote.bytes, (int)(4 * t.patience_ms)) ||
 	    errno == ETIMEDOUT)
 		gone("the step to die");
-	close(far.fd);
-	far.fd = -1;
-	if (far.pid > 0)
-		waitpid(far.pid, NULL, 0);
-	far.pid = 0;
+	close(remote.fd);
+	remote.fd = -1;
+	if (remote.pid > 0)
+		waitpid(remote.pid, NULL, 0);
+	remote.pid = 0;
 }
 
-DAT_LMR_HANDLE far_buf_create(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv,
-			      DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *rmr_context,
-			      DAT_VADDR *address)
+DAT_LMR_HANDLE remote_buf_create(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv,
+				 DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *rmr_context,
+				 DAT_VADDR *address)
 {
 	MUST_RET(ASK(STEP_BUF_CREATE, place(pz), size, (uint64_t)priv), DAT_SUCCESS);
 	*context = (DAT_LMR_CONTEXT)A(2);
@@ -254,44 +254,44 @@ DAT_LMR_HANDLE far_buf_create(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS 
 	return stand_in(A(1));
 }
 
-void far_buf_fill(DAT_LMR_HANDLE lmr, size_t offset, size_t size, unsigned int seed)
+void remote_buf_fill(DAT_LMR_HANDLE lmr, size_t offset, size_t size, unsigned int seed)
 {
 	ASK(STEP_BUF_FILL, place(lmr), offset, size, seed);
 }
 
-void far_buf_set(DAT_LMR_HANDLE lmr, size_t offset, size_t size, unsigned char byte)
+void remote_buf_set(DAT_LMR_HANDLE lmr, size_t offset, size_t size, unsigned char byte)
 {
 	ASK(STEP_BUF_SET, place(lmr), offset, size, byte);
 }
 
-bool far_buf_filled(DAT_LMR_HANDLE lmr, size_t offset, size_t size, unsigned int seed)
+bool remote_buf_filled(DAT_LMR_HANDLE lmr, size_t offset, size_t size, unsigned int seed)
 {
 	ASK(STEP_BUF_FILLED, place(lmr), offset, size, seed);
 	return A(1);
 }
 
-void far_buf_read(DAT_LMR_HANDLE lmr, size_t offset, size_t size, void *data)
+void remote_buf_read(DAT_LMR_HANDLE lmr, size_t offset, size_t size, void *data)
 {
 	ASK(STEP_BUF_READ, place(lmr), offset, size);
 	want_struct(0, data, size);
 }
 
-DAT_RETURN far_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+DAT_RETURN remote_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 {
-	return far_is(ia) ? ASK(STEP_IA_CLOSE, place(ia), (uint64_t)flags)
+	return remote_is(ia) ? ASK(STEP_IA_CLOSE, place(ia), (uint64_t)flags)
 			  : dat_ia_close(ia, flags);
 }
 
-DAT_RETURN far_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
+DAT_RETURN remote_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 {
-	return far_is(ia) ? made(ASK(STEP_PZ_CREATE, place(ia)), pz) : dat_pz_create(ia, pz);
+	return remote_is(ia) ? made(ASK(STEP_PZ_CREATE, place(ia)), pz) : dat_pz_create(ia, pz);
 }
 
 /* The calls whose only argument is an object. */
 #define ON_ONE(function, step, type) \
-	DAT_RETURN far_##function(type object) \
+	DAT_RETURN remote_##function(type object) \
 	{ \
-		return far_is(object) ? ASK(step, place(object)) : dat_##function(object); \
+		return remote_is(object) ? ASK(step, place(object)) : dat_##function(object); \
 	}
 
 ON_ONE(pz_free, STEP_PZ_FREE, DAT_PZ_HANDLE)
@@ -303,23 +303,23 @@ ON_ONE(rsp_free, STEP_RSP_FREE, DAT_RSP_HANDLE)
 ON_ONE(cr_reject, STEP_CR_REJECT, DAT_CR_HANDLE)
 ON_ONE(lmr_free, STEP_LMR_FREE, DAT_LMR_HANDLE)
 
-DAT_RETURN far_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,
-			  DAT_EVD_HANDLE *evd)
+DAT_RETURN remote_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,
+			     DAT_EVD_HANDLE *evd)
 {
-	return far_is(ia) ? made(ASK(STEP_EVD_CREATE, place(ia), (uint64_t)qlen, (uint64_t)flags),
-				 evd)
+	return remote_is(ia) ? made(ASK(STEP_EVD_CREATE, place(ia), (uint64_t)qlen, (uint64_t)flags),
+				    evd)
 			  : dat_evd_create(ia, qlen, cno, flags, evd);
 }
 
-DAT_RETURN far_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
+DAT_RETURN remote_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
 {
 	DAT_RETURN ret;
 
-	if (!far_is(evd))
+	if (!remote_is(evd))
 		return dat_evd_query(evd, mask, param);
 	ret = ASK(STEP_EVD_QUERY, place(evd), (uint64_t)mask);
 	memset(param, 0, sizeof(*param));
-	param->ia_handle = t.far.ia;
+	param->ia_handle = t.remote.ia;
 	param->evd_qlen = (DAT_COUNT)A(1);
 	param->evd_state = (DAT_EVD_STATE)A(2);
 	param->evd_flags = (DAT_EVD_FLAGS)A(3);
@@ -341,19 +341,19 @@ static void take_event(DAT_EVENT *event)
 		data->cr_arrival_event_data.cr_handle = stand_in(A(3));
 		data->cr_arrival_event_data.sp_handle.psp_handle = stand_in(A(4));
 		if (data->cr_arrival_event_data.local_ia_address_ptr)
-			data->cr_arrival_event_data.local_ia_address_ptr = t.far.address;
-	} else if (event->event_number & FAR_CONNECTION_EVENTS) {
+			data->cr_arrival_event_data.local_ia_address_ptr = t.remote.address;
+	} else if (event->event_number & REMOTE_CONNECTION_EVENTS) {
 		data->connect_event_data.ep_handle = stand_in(A(3));
 		data->connect_event_data.private_data = keep(1);
 	}
 }
 
-DAT_RETURN far_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-			DAT_EVENT *event, DAT_COUNT *nmore)
+DAT_RETURN remote_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			   DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	DAT_RETURN ret;
 
-	if (!far_is(evd))
+	if (!remote_is(evd))
 		return dat_evd_wait(evd, timeout, threshold, event, nmore);
 	ret = ask_for(STEP_EVD_WAIT, WORDS(place(evd), timeout, (uint64_t)threshold), NULL, NULL, 0,
 		      timeout / 1000);
@@ -363,11 +363,11 @@ DAT_RETURN far_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 	return ret;
 }
 
-DAT_RETURN far_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+DAT_RETURN remote_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	DAT_RETURN ret;
 
-	if (!far_is(evd))
+	if (!remote_is(evd))
 		return dat_evd_dequeue(evd, event);
 	ret = ASK(STEP_EVD_DEQUEUE, place(evd));
 	if (ret == DAT_SUCCESS)
@@ -375,22 +375,22 @@ DAT_RETURN far_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return ret;
 }
 
-DAT_RETURN far_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
-			 DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, const DAT_EP_ATTR *attr,
-			 DAT_EP_HANDLE *ep)
+DAT_RETURN remote_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+			    DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, const DAT_EP_ATTR *attr,
+			    DAT_EP_HANDLE *ep)
 {
-	if (!far_is(ia))
+	if (!remote_is(ia))
 		return dat_ep_create(ia, pz, recv, request, connect, attr, ep);
 	return made(ASK_BLOB(STEP_EP_CREATE, attr, sizeof(*attr), place(ia), place(pz), place(recv),
 			     place(request), place(connect)),
 		    ep);
 }
 
-DAT_RETURN far_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+DAT_RETURN remote_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
 	DAT_RETURN ret;
 
-	if (!far_is(ep))
+	if (!remote_is(ep))
 		return dat_ep_query(ep, mask, param);
 	ret = ASK(STEP_EP_QUERY, place(ep), (uint64_t)mask);
 	if (ret != DAT_SUCCESS)
@@ -407,12 +407,12 @@ DAT_RETURN far_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *
 	return ret;
 }
 
-DAT_RETURN far_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
-			     DAT_BOOLEAN *request_idle)
+DAT_RETURN remote_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+				DAT_BOOLEAN *request_idle)
 {
 	DAT_RETURN ret;
 
-	if (!far_is(ep))
+	if (!remote_is(ep))
 		return dat_ep_get_status(ep, state, recv_idle, request_idle);
 	ret = ASK(STEP_EP_STATUS, place(ep));
 	if (ret != DAT_SUCCESS)
@@ -423,41 +423,41 @@ DAT_RETURN far_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN 
 	return ret;
 }
 
-DAT_RETURN far_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual,
-			  DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos,
-			  DAT_CONNECT_FLAGS flags)
+DAT_RETURN remote_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual,
+			     DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos,
+			     DAT_CONNECT_FLAGS flags)
 {
-	if (!far_is(ep))
+	if (!remote_is(ep))
 		return dat_ep_connect(ep, address, qual, timeout, size, data, qos, flags);
 	return ask_for(STEP_EP_CONNECT,
 		       WORDS(place(ep), qual, timeout, (uint64_t)size, (uint64_t)qos,
 			     (uint64_t)flags),
 		       (const void *[]){ address, data },
-		       (const size_t[]){ far_address_size(address), size > 0 ? (size_t)size : 0 },
+		       (const size_t[]){ remote_address_size(address), size > 0 ? (size_t)size : 0 },
 		       2, 0);
 }
 
-DAT_RETURN far_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
+DAT_RETURN remote_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
 {
-	return far_is(ep) ? ASK(STEP_EP_DISCONNECT, place(ep), (uint64_t)flags)
+	return remote_is(ep) ? ASK(STEP_EP_DISCONNECT, place(ep), (uint64_t)flags)
 			  : dat_ep_disconnect(ep, flags);
 }
 
-DAT_RETURN far_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
-			  DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
+DAT_RETURN remote_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
+			     DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
 {
-	return far_is(ia) ? made(ASK(STEP_PSP_CREATE, place(ia), qual, place(evd),
-				     (uint64_t)flags),
-				 psp)
+	return remote_is(ia) ? made(ASK(STEP_PSP_CREATE, place(ia), qual, place(evd),
+					(uint64_t)flags),
+				    psp)
 			  : dat_psp_create(ia, qual, evd, flags, psp);
 }
 
-DAT_RETURN far_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd,
-			      DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
+DAT_RETURN remote_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd,
+				 DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
 {
 	DAT_RETURN ret;
 
-	if (!far_is(ia))
+	if (!remote_is(ia))
 		return dat_psp_create_any(ia, qual, evd, flags, psp);
 	ret = made(ASK(STEP_PSP_CREATE_ANY, place(ia), place(evd), (uint64_t)flags), psp);
 	if (ret == DAT_SUCCESS)
@@ -465,18 +465,18 @@ DAT_RETURN far_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual, DAT_EVD_HAN
 	return ret;
 }
 
-DAT_RETURN far_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
-			  DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp)
+DAT_RETURN remote_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
+			     DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp)
 {
-	return far_is(ia) ? made(ASK(STEP_RSP_CREATE, place(ia), qual, place(ep), place(evd)), rsp)
+	return remote_is(ia) ? made(ASK(STEP_RSP_CREATE, place(ia), qual, place(ep), place(evd)), rsp)
 			  : dat_rsp_create(ia, qual, ep, evd, rsp);
 }
 
-DAT_RETURN far_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
+DAT_RETURN remote_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
 {
 	DAT_RETURN ret;
 
-	if (!far_is(cr))
+	if (!remote_is(cr))
 		return dat_cr_query(cr, mask, param);
 	ret = ASK(STEP_CR_QUERY, place(cr), (uint64_t)mask);
 	if (ret != DAT_SUCCESS)
@@ -488,9 +488,9 @@ DAT_RETURN far_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *
 	return ret;
 }
 
-DAT_RETURN far_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const DAT_PVOID data)
+DAT_RETURN remote_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const DAT_PVOID data)
 {
-	if (!far_is(cr))
+	if (!remote_is(cr))
 		return dat_cr_accept(cr, ep, size, data);
 	return ASK_BLOB(STEP_CR_ACCEPT, data, size > 0 ? (size_t)size : 0, place(cr), place(ep),
 			(uint64_t)size);
@@ -508,32 +508,32 @@ static DAT_RETURN post(enum step step, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_
 			(uint64_t)flags, at.rmr_context, at.target_address, at.segment_length);
 }
 
-DAT_RETURN far_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+DAT_RETURN remote_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return far_is(ep) ? post(STEP_POST_RECV, ep, n, iov, cookie, NULL, flags)
+	return remote_is(ep) ? post(STEP_POST_RECV, ep, n, iov, cookie, NULL, flags)
 			  : dat_ep_post_recv(ep, n, iov, cookie, flags);
 }
 
-DAT_RETURN far_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+DAT_RETURN remote_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	return far_is(ep) ? post(STEP_POST_SEND, ep, n, iov, cookie, NULL, flags)
+	return remote_is(ep) ? post(STEP_POST_SEND, ep, n, iov, cookie, NULL, flags)
 			  : dat_ep_post_send(ep, n, iov, cookie, flags);
 }
 
-DAT_RETURN far_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target,
-				  DAT_COMPLETION_FLAGS flags)
+DAT_RETURN remote_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target,
+				     DAT_COMPLETION_FLAGS flags)
 {
-	return far_is(ep) ? post(STEP_POST_WRITE, ep, n, iov, cookie, target, flags)
+	return remote_is(ep) ? post(STEP_POST_WRITE, ep, n, iov, cookie, target, flags)
 			  : dat_ep_post_rdma_write(ep, n, iov, cookie, target, flags);
 }
 
-DAT_RETURN far_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *source,
-				 DAT_COMPLETION_FLAGS flags)
+DAT_RETURN remote_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *source,
+				    DAT_COMPLETION_FLAGS flags)
 {
-	return far_is(ep) ? post(STEP_POST_READ, ep, n, iov, cookie, source, flags)
+	return remote_is(ep) ? post(STEP_POST_READ, ep, n, iov, cookie, source, flags)
 			  : dat_ep_post_rdma_read(ep, n, iov, cookie, source, flags);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libFuzzer target for the messages between two datconforms (far_wire.c): the bytes of an input come
+ * libFuzzer target for the messages between two datconforms (remote_wire.c): the bytes of an input come
  * over a connection that then ends.
  *
  * Invariant checked: a message that is taken lies in the buffer it was given, and goes out as it
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FAR_PLAIN
+#define REMOTE_PLAIN
 #include "conform.h"
-#include "far.h"
+#include "remote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,26 +30,26 @@ uint64_t judge_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void message_check(const struct far_message *m, const unsigned char *bytes)
+static void message_check(const struct remote_message *m, const unsigned char *bytes)
 {
-	DEMAND(m->word_count <= FAR_WORDS && m->blob_count <= FAR_BLOBS);
+	DEMAND(m->word_count <= REMOTE_WORDS && m->blob_count <= REMOTE_BLOBS);
 	for (unsigned int i = 0; i < m->blob_count; i++) {
 		const unsigned char *at = m->blobs[i].at;
 
-		DEMAND(at >= bytes && at <= bytes + FAR_BYTES);
-		DEMAND(m->blobs[i].size <= (size_t)(bytes + FAR_BYTES - at));
+		DEMAND(at >= bytes && at <= bytes + REMOTE_BYTES);
+		DEMAND(m->blobs[i].size <= (size_t)(bytes + REMOTE_BYTES - at));
 	}
 }
 
 /* Sent again, it is the same message. */
-static void again_check(const struct far_message *m)
+static void again_check(const struct remote_message *m)
 {
-	static unsigned char bytes[FAR_BYTES];
-	struct far_message again;
+	static unsigned char bytes[REMOTE_BYTES];
+	struct remote_message again;
 	int fds[2];
 
 	DEMAND(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-	DEMAND(far_put(fds[0], m) && far_get(fds[1], &again, bytes, 10000));
+	DEMAND(remote_put(fds[0], m) && remote_get(fds[1], &again, bytes, 10000));
 	DEMAND(again.step == m->step && again.word_count == m->word_count &&
 	       again.blob_count == m->blob_count);
 	DEMAND(!memcmp(again.words, m->words, sizeof(m->words)));
@@ -62,14 +62,14 @@ static void again_check(const struct far_message *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	unsigned char *bytes = malloc(FAR_BYTES);
-	struct far_message message;
+	unsigned char *bytes = malloc(REMOTE_BYTES);
+	struct remote_message message;
 	int fds[2];
 
 	DEMAND(bytes && socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
 	DEMAND(size > 65536 || write(fds[0], data, size) == (ssize_t)size);
 	close(fds[0]);
-	while (far_get(fds[1], &message, bytes, 10000)) {
+	while (remote_get(fds[1], &message, bytes, 10000)) {
 		message_check(&message, bytes);
 		again_check(&message);
 	}

@@ -4,7 +4,7 @@
  * sends invalid messages does not affect the others. An address gets only some of the places, so
  * that it cannot keep others out. Invariant: this process itself calls no provider.
  */
-#define FAR_PLAIN
+#define REMOTE_PLAIN
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "conform.h"
-#include "far.h"
+#include "remote.h"
 
 #define MOST 320	/* tests at a time */
 /* from one address: as many as --jobs allows, and some that are just ending */
@@ -61,9 +61,9 @@ static bool adapter_address(const char *ia_name, struct sockaddr_storage *addres
 			_exit(1);
 		}
 		ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL);
-		if (ret == DAT_SUCCESS && far_address_size(attr.ia_address_ptr))
+		if (ret == DAT_SUCCESS && remote_address_size(attr.ia_address_ptr))
 			got = write(fds[1], attr.ia_address_ptr,
-				    far_address_size(attr.ia_address_ptr));
+				    remote_address_size(attr.ia_address_ptr));
 		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 		_exit(0);
 	}
@@ -106,7 +106,7 @@ static void find_port(int fd, struct sockaddr_storage *address)
 static int listen_at(struct sockaddr_storage *address)
 {
 	static const int on = 1;
-	socklen_t size = (socklen_t)far_address_size(address);
+	socklen_t size = (socklen_t)remote_address_size(address);
 	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
 
 	if (fd < 0)
@@ -169,7 +169,7 @@ static void say_refused(const struct sockaddr_storage *address)
 	if (host.said_ms && now - host.said_ms < QUIET_MS)
 		return;
 	host.said_ms = now;
-	getnameinfo((const struct sockaddr *)address, (socklen_t)far_address_size(address), name,
+	getnameinfo((const struct sockaddr *)address, (socklen_t)remote_address_size(address), name,
 		    sizeof(name), NULL, 0, NI_NUMERICHOST);
 	fprintf(stderr, "datconform: a connection from %s is refused: an address gets %d of %d "
 		"places; give a smaller --jobs there\n", name, MOST_OF_ONE, MOST);
@@ -200,8 +200,8 @@ static void serve_one(int listener, int signals, const char *ia_name, unsigned i
 		sigprocmask(SIG_SETMASK, &host.before, NULL);
 		close(listener);
 		close(signals);
-		far_tune(fd);
-		far_serve(fd, ia_name, hello_s);
+		remote_tune(fd);
+		remote_serve(fd, ia_name, hello_s);
 	}
 	if (place->pid < 0)
 		place->pid = 0;
@@ -243,7 +243,7 @@ static void serve_all(int listener, int signals, const char *ia_name, unsigned i
 	}
 }
 
-int far_host(const char *ia_name, unsigned int port, unsigned int hello_s)
+int remote_host(const char *ia_name, unsigned int port, unsigned int hello_s)
 {
 	struct sockaddr_storage address;
 	char name[NI_MAXHOST] = "unknown", number[NI_MAXSERV] = "";
@@ -265,7 +265,7 @@ int far_host(const char *ia_name, unsigned int port, unsigned int hello_s)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &host.before);
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
-	getnameinfo((struct sockaddr *)&address, (socklen_t)far_address_size(&address), name,
+	getnameinfo((struct sockaddr *)&address, (socklen_t)remote_address_size(&address), name,
 		    sizeof(name), number, sizeof(number), NI_NUMERICHOST | NI_NUMERICSERV);
 	fprintf(stderr, "datconform: %s serves: datconform --ia %s --connect %s%s%s:%s\n", ia_name,
 		ia_name, address.ss_family == AF_INET6 ? "[" : "", name,

@@ -32,7 +32,7 @@ static void meet(void)
  * Checks that the call is refused, with this type if it is not 0, and that the message contains
  * both texts.
  */
-#define CHECK_TOLD(call, type, one, two)                                                           \
+#define CHECK_DIAG(call, type, one, two)                                                           \
 	do {                                                                                       \
 		DAT_RETURN ret_;                                                                   \
 		const char *text_;                                                                 \
@@ -57,16 +57,16 @@ static DAT_RETURN send_of(DAT_LMR_TRIPLET seg)
 static void refused_send_says_what_was_wrong_with_its_length(void)
 {
 	meet();
-	CHECK_TOLD(send_of(api_seg(&buf, 0, 1025)), DAT_INVALID_PARAMETER, "dat_ep_post_send",
+	CHECK_DIAG(send_of(api_seg(&buf, 0, 1025)), DAT_INVALID_PARAMETER, "dat_ep_post_send",
 		   "1025 bytes; the endpoint's max_message_size (max_mtu_size) is 1024");
 }
 
 static void refused_write_says_what_was_wrong_with_its_lengths(void)
 {
 	meet();
-	CHECK_TOLD(api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&buf, HALF, 32), 1, 0),
+	CHECK_DIAG(api_write(pair.a.ep, api_seg(&buf, 0, 64), api_target(&buf, HALF, 32), 1, 0),
 		   DAT_LENGTH_ERROR, "dat_ep_post_rdma_write", "64 bytes here, 32 there");
-	CHECK_TOLD(api_read(pair.a.ep, api_seg(&buf, 0, 32), api_target(&buf, HALF, 64), 1, 0),
+	CHECK_DIAG(api_read(pair.a.ep, api_seg(&buf, 0, 32), api_target(&buf, HALF, 64), 1, 0),
 		   DAT_LENGTH_ERROR, "dat_ep_post_rdma_read", "32 bytes here, 64 there");
 }
 
@@ -78,10 +78,10 @@ static void refused_post_names_the_segment_that_no_region_covers(void)
 	seg = api_seg(&buf, 0, 64);
 	seg.lmr_context = 0x7ffffff0;
 	/* the adapter chooses the error */
-	CHECK_TOLD(send_of(seg), 0, "segment 0 (lmr_context 0x7ffffff0",
+	CHECK_DIAG(send_of(seg), 0, "segment 0 (lmr_context 0x7ffffff0",
 		   "no region of this adapter has that lmr_context");
 	beyond = api_seg(&buf, SIZE - 32, 64);
-	CHECK_TOLD(dat_ep_post_recv(pair.a.ep, 1, &beyond, api_cookie(1), 0),
+	CHECK_DIAG(dat_ep_post_recv(pair.a.ep, 1, &beyond, api_cookie(1), 0),
 		   0, "dat_ep_post_recv", "it reaches beyond its region");
 }
 
@@ -91,11 +91,11 @@ static void refused_post_says_what_was_wrong_with_counts_and_flags(void)
 
 	meet();
 	seg = api_seg(&buf, 0, 64);
-	CHECK_TOLD(dat_ep_post_send(pair.a.ep, 1000, &seg, api_cookie(1), 0), DAT_INVALID_PARAMETER,
+	CHECK_DIAG(dat_ep_post_send(pair.a.ep, 1000, &seg, api_cookie(1), 0), DAT_INVALID_PARAMETER,
 		   "1000 segments", "the endpoint takes 0 to");
-	CHECK_TOLD(dat_ep_post_recv(pair.a.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER,
+	CHECK_DIAG(dat_ep_post_recv(pair.a.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER,
 		   "1 segments", "their list is NULL");
-	CHECK_TOLD(dat_ep_post_send(pair.b.ep, 1, &seg, api_cookie(1),
+	CHECK_DIAG(dat_ep_post_send(pair.b.ep, 1, &seg, api_cookie(1),
 				    DAT_COMPLETION_UNSIGNALLED_FLAG),
 		   DAT_INVALID_PARAMETER, "completion flags", "the endpoint's own flags");
 }
@@ -109,8 +109,8 @@ static void each_cause_is_told_once(void)
 	seg = api_seg(&buf, SIZE - 32, 64);
 	unknown = api_seg(&buf, 0, 64);
 	unknown.lmr_context = 0x7ffffff0;
-	CHECK_TOLD(send_of(unknown), 0, "dat_ep_post_send", "has that lmr_context");
-	CHECK_TOLD(send_of(seg), 0, "dat_ep_post_send", "it reaches beyond its region");
+	CHECK_DIAG(send_of(unknown), 0, "dat_ep_post_send", "has that lmr_context");
+	CHECK_DIAG(send_of(seg), 0, "dat_ep_post_send", "it reaches beyond its region");
 	check_stderr_begin();
 	CHECK(send_of(seg) != DAT_SUCCESS);
 	CHECK_EQ_STR(check_stderr_end(), "");
@@ -128,13 +128,13 @@ static void refused_receive_of_an_srq_says_what_was_wrong(void)
 	seg[0] = seg[1] = api_seg(&buf, 0, 64);
 	beyond = api_seg(&buf, SIZE - 32, 64);
 	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
-	CHECK_TOLD(dat_srq_post_recv(srq, 1000, seg, api_cookie(1)), DAT_INVALID_PARAMETER,
+	CHECK_DIAG(dat_srq_post_recv(srq, 1000, seg, api_cookie(1)), DAT_INVALID_PARAMETER,
 		   "dat_srq_post_recv", "1000 segments; the SRQ takes 0 to");
-	CHECK_TOLD(dat_srq_post_recv(srq, 1, &beyond, api_cookie(1)), 0, "dat_srq_post_recv",
+	CHECK_DIAG(dat_srq_post_recv(srq, 1, &beyond, api_cookie(1)), 0, "dat_srq_post_recv",
 		   "it reaches beyond its region");
 	while (dat_srq_post_recv(srq, 1, seg, api_cookie(1)) == DAT_SUCCESS)
 		;
-	CHECK_TOLD(dat_srq_post_recv((DAT_SRQ_HANDLE)api.pz, 1, seg, api_cookie(1)), DAT_INVALID_HANDLE,
+	CHECK_DIAG(dat_srq_post_recv((DAT_SRQ_HANDLE)api.pz, 1, seg, api_cookie(1)), DAT_INVALID_HANDLE,
 		   "dat_srq_post_recv", "is not an SRQ");
 	CHECK_DAT(dat_srq_free(srq), DAT_SUCCESS);
 }
@@ -149,13 +149,13 @@ static void refused_bind_says_what_was_wrong(void)
 	meet();
 	seg = api_seg(&buf, SIZE - 32, 64);
 	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
-	CHECK_TOLD(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.a.ep, api_cookie(1), 0, &context), 0,
+	CHECK_DIAG(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.a.ep, api_cookie(1), 0, &context), 0,
 		   "dat_rmr_bind on the RMR", "it reaches beyond its region");
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 	REQUIRE_DAT(dat_rmr_create(other, &rmr), DAT_SUCCESS);
-	CHECK_TOLD(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.a.ep, api_cookie(1), 0, &context), 0,
+	CHECK_DIAG(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.a.ep, api_cookie(1), 0, &context), 0,
 		   "dat_rmr_bind on the RMR", "are in different protection zones");
-	CHECK_TOLD(dat_rmr_bind((DAT_RMR_HANDLE)api.pz, &seg, 0, pair.a.ep, api_cookie(1), 0, &context),
+	CHECK_DIAG(dat_rmr_bind((DAT_RMR_HANDLE)api.pz, &seg, 0, pair.a.ep, api_cookie(1), 0, &context),
 		   DAT_INVALID_HANDLE, "dat_rmr_bind", "there is no RMR at");
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 }
@@ -165,7 +165,7 @@ static void refused_post_names_a_handle_that_is_no_endpoint(void)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%p", (void *)api.pz);
-	CHECK_TOLD(dat_ep_post_send((DAT_EP_HANDLE)api.pz, 0, NULL, api_cookie(1), 0),
+	CHECK_DIAG(dat_ep_post_send((DAT_EP_HANDLE)api.pz, 0, NULL, api_cookie(1), 0),
 		   DAT_INVALID_HANDLE, "is not an endpoint", text);
 }
 
@@ -193,7 +193,7 @@ static DAT_RETURN create(const DAT_EP_ATTR *attr)
 static void each_wrong_attribute_of_an_endpoint_is_named(void)
 {
 #define CHECK_ATTR(member, number)                                                                 \
-	CHECK_TOLD(create(&(DAT_EP_ATTR){ .member = (number) }), DAT_INVALID_PARAMETER,            \
+	CHECK_DIAG(create(&(DAT_EP_ATTR){ .member = (number) }), DAT_INVALID_PARAMETER,            \
 		   "no endpoint with " #member, #number)
 	CHECK_ATTR(max_recv_dtos, -7);
 	CHECK_ATTR(max_request_dtos, -7);
@@ -207,11 +207,11 @@ static void each_wrong_attribute_of_an_endpoint_is_named(void)
 	CHECK_ATTR(recv_completion_flags, 1);
 	CHECK_ATTR(request_completion_flags, 2);
 	CHECK_ATTR(service_type, 5);
-	CHECK_TOLD(create(&(DAT_EP_ATTR){ .max_message_size = UINT64_MAX }), DAT_INVALID_PARAMETER,
+	CHECK_DIAG(create(&(DAT_EP_ATTR){ .max_message_size = UINT64_MAX }), DAT_INVALID_PARAMETER,
 		   "no endpoint with max_message_size 18446744073709551615", "(max_message_size)");
-	CHECK_TOLD(create(&(DAT_EP_ATTR){ .max_rdma_size = UINT64_MAX }), DAT_INVALID_PARAMETER,
+	CHECK_DIAG(create(&(DAT_EP_ATTR){ .max_rdma_size = UINT64_MAX }), DAT_INVALID_PARAMETER,
 		   "no endpoint with max_rdma_size 18446744073709551615", "(max_rdma_size)");
-	CHECK_TOLD(create(&(DAT_EP_ATTR){ .ep_transport_specific_count = 3 }),
+	CHECK_DIAG(create(&(DAT_EP_ATTR){ .ep_transport_specific_count = 3 }),
 		   DAT_INVALID_PARAMETER, "no endpoint with attributes of its own",
 		   "ep_transport_specific_count is 3");
 }
@@ -221,9 +221,9 @@ static void wrong_evd_or_pointer_of_an_endpoint_is_named(void)
 	DAT_EVD_HANDLE soft = api_evd(8, DAT_EVD_SOFTWARE_FLAG);
 	DAT_EP_HANDLE ep;
 
-	CHECK_TOLD(dat_ep_create(api.ia, api.pz, soft, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL, &ep),
+	CHECK_DIAG(dat_ep_create(api.ia, api.pz, soft, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL, &ep),
 		   DAT_INVALID_HANDLE, "as recv_evd_handle", "without DAT_EVD_DTO_FLAG");
-	CHECK_TOLD(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+	CHECK_DIAG(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
 				 NULL, NULL),
 		   DAT_INVALID_PARAMETER, "dat_ep_create", "ep_handle is NULL");
 }

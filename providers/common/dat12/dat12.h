@@ -60,7 +60,7 @@ struct dat12_edge {
 };
 
 /* The edge of plugins that are not wrappers. */
-extern const struct edge *const dat12_plain;
+extern const struct edge *const dat12_edge;
 
 /* Fills the data path with the plugin's functions, and all other slots with those of this edge. */
 void dat12_table_fill(struct plugin *plugin);

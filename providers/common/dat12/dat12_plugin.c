@@ -38,7 +38,7 @@ bool dat12_withdraw(struct plugin *plugin)
  */
 _Static_assert(offsetof(struct dat12_edge, edge) == 0, "an edge of DAT 1.2 begins as any edge");
 
-static const struct dat12_edge dat12_edge = {
+static const struct dat12_edge transport_edge = {
 	.edge = { .table_size = sizeof(DAT_PROVIDER),
 		  .table_fill = dat12_table_fill,
 		  .announce = dat12_announce,
@@ -47,7 +47,7 @@ static const struct dat12_edge dat12_edge = {
 	.open = dat12_open,
 };
 
-const struct edge *const dat12_plain = &dat12_edge.edge;
+const struct edge *const dat12_edge = &transport_edge.edge;
 
 bool dat12_serves(const DAT_PROVIDER_INFO *info)
 {

@@ -7,7 +7,7 @@
 
 static const struct edge *edge_of(const DAT_PROVIDER_INFO *info)
 {
-	return info->dapl_version_major == DAT20_VERSION_MAJOR ? dat20_edge : dat12_plain;
+	return info->dapl_version_major == DAT20_VERSION_MAJOR ? dat20_edge : dat12_edge;
 }
 
 DATP_API void datp_plugin_init(const struct datp_plugin *desc, const DAT_PROVIDER_INFO *info,

@@ -24,7 +24,7 @@
 
 struct trace {
 	struct datp_wrap base;
-	struct trace_sink *sink;
+	struct trace_output *output;
 	enum trace_format format;
 	bool polls; /* whether dequeues of an empty queue are logged */
 };
@@ -108,7 +108,7 @@ static void trace_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 		len = record_text(call, ret, from, now - from, record);
 	else
 		len = record_json(wrap, call, ret, from, now - from, record);
-	trace_sink_write(trace->sink, record, len);
+	trace_output_write(trace->output, record, len);
 }
 
 /* The options in the instance data. */
@@ -156,8 +156,8 @@ static enum datp_err trace_open(struct datp_wrap *wrap, const char *params)
 	trace->format = (enum trace_format)asked.format;
 	trace->polls = asked.polls;
 	if (!err) {
-		trace->sink = trace_sink_open(asked.file, trace->format, why, sizeof(why));
-		err = trace->sink ? DATP_OK : DATP_ERR_DEVICE;
+		trace->output = trace_output_open(asked.file, trace->format, why, sizeof(why));
+		err = trace->output ? DATP_OK : DATP_ERR_DEVICE;
 	}
 	if (err)
 		datp_wrap_refuse("%s", why);
@@ -166,7 +166,7 @@ static enum datp_err trace_open(struct datp_wrap *wrap, const char *params)
 
 static void trace_close(struct datp_wrap *wrap)
 {
-	trace_sink_close(((struct trace *)wrap)->sink);
+	trace_output_close(((struct trace *)wrap)->output);
 }
 
 static const struct datp_wrap_ops trace_ops = {

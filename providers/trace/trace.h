@@ -11,16 +11,16 @@
 enum trace_format { TRACE_TEXT, TRACE_CHROME };
 
 /*
- * sink.c: the destination of records. A process has one for each file, and its adapters share it.
+ * output.c: the destination of records. A process has one for each file, and its adapters share it.
  */
-struct trace_sink;
+struct trace_output;
 
 /* Returns NULL if the file cannot be used; *why says what is wrong with it, and what to do. */
-struct trace_sink *trace_sink_open(const char *file, enum trace_format format, char *why,
-				   size_t size);
-void trace_sink_close(struct trace_sink *sink);
+struct trace_output *trace_output_open(const char *file, enum trace_format format, char *why,
+				       size_t size);
+void trace_output_close(struct trace_output *output);
 /* Writes one record, completely or not at all. */
-void trace_sink_write(struct trace_sink *sink, const char *record, size_t len);
+void trace_output_write(struct trace_output *output, const char *record, size_t len);
 
 /* print.c: a call as text, which is truncated at the end of the space. */
 struct trace_text {

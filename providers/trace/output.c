@@ -22,10 +22,10 @@
 #define JSON_TAIL "\n]\n"
 #define TAIL_LEN  3
 
-struct trace_sink {
-	struct trace_sink *next; /* sinks_lock */
-	unsigned int users;	 /* sinks_lock */
-	pid_t pid;		 /* a child of fork() gets a sink of its own: it would share the lock on this descriptor */
+struct trace_output {
+	struct trace_output *next; /* outputs_lock */
+	unsigned int users;	 /* outputs_lock */
+	pid_t pid;		 /* a child of fork() gets an output of its own: it would share the lock on this descriptor */
 	enum trace_format format;
 	int fd;
 	/* one record at a time; threads of one process share the lock on the file */
@@ -33,13 +33,13 @@ struct trace_sink {
 	char file[PATH_MAX];
 };
 
-static pthread_mutex_t sinks_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct trace_sink *sinks;
+static pthread_mutex_t outputs_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct trace_output *outputs;
 
 /* Another thread of the parent may have held the lock. */
 static void fork_child(void)
 {
-	sinks_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	outputs_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static void watch_forks(void)
@@ -72,105 +72,105 @@ static bool is_continued(int fd, off_t end)
 	       !memcmp(tail, JSON_TAIL, TAIL_LEN);
 }
 
-static bool sink_begin(struct trace_sink *sink, char *why, size_t size)
+static bool output_begin(struct trace_output *output, char *why, size_t size)
 {
 	bool ok = true;
 	off_t end;
 
-	if (sink->format == TRACE_TEXT)
+	if (output->format == TRACE_TEXT)
 		return true;
-	flock(sink->fd, LOCK_EX);
-	end = lseek(sink->fd, 0, SEEK_END);
+	flock(output->fd, LOCK_EX);
+	end = lseek(output->fd, 0, SEEK_END);
 	if (end == 0)
-		ok = pwrite(sink->fd, JSON_HEAD JSON_TAIL, 5, 0) == 5;
+		ok = pwrite(output->fd, JSON_HEAD JSON_TAIL, 5, 0) == 5;
 	else
-		ok = is_continued(sink->fd, end);
-	flock(sink->fd, LOCK_UN);
+		ok = is_continued(output->fd, end);
+	flock(output->fd, LOCK_UN);
 	if (!ok)
 		snprintf(why, size,
 			 "%s exists and is not a trace in this format; remove it or name another "
 			 "file",
-			 sink->file);
+			 output->file);
 	return ok;
 }
 
-static struct trace_sink *sink_new(const char *file, enum trace_format format, char *why,
-				   size_t size)
+static struct trace_output *output_new(const char *file, enum trace_format format, char *why,
+				       size_t size)
 {
-	struct trace_sink *sink = calloc(1, sizeof(*sink));
+	struct trace_output *output = calloc(1, sizeof(*output));
 
-	if (!sink) {
+	if (!output) {
 		snprintf(why, size, "no memory for a trace; free some");
 		return NULL;
 	}
-	sink->format = format;
-	sink->pid = getpid();
-	pthread_mutex_init(&sink->lock, NULL);
-	snprintf(sink->file, sizeof(sink->file), "%s", file);
+	output->format = format;
+	output->pid = getpid();
+	pthread_mutex_init(&output->lock, NULL);
+	snprintf(output->file, sizeof(output->file), "%s", file);
 	if (*file)
-		sink->fd = open(
+		output->fd = open(
 			file, O_RDWR | O_CREAT | O_CLOEXEC | (format == TRACE_TEXT ? O_APPEND : 0),
 			0666);
 	else
-		sink->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (sink->fd < 0) {
+		output->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (output->fd < 0) {
 		snprintf(why, size, "%s cannot be written: %s; name another file", file,
 			 strerror(errno));
-		goto free_sink;
+		goto free_output;
 	}
-	if (sink_begin(sink, why, size))
-		return sink;
-	close(sink->fd);
-free_sink:
-	free(sink);
+	if (output_begin(output, why, size))
+		return output;
+	close(output->fd);
+free_output:
+	free(output);
 	return NULL;
 }
 
-struct trace_sink *trace_sink_open(const char *file, enum trace_format format, char *why,
-				   size_t size)
+struct trace_output *trace_output_open(const char *file, enum trace_format format, char *why,
+				       size_t size)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char path[PATH_MAX];
-	struct trace_sink *sink;
+	struct trace_output *output;
 
 	pthread_once(&once, watch_forks);
 	file_expand(file, path);
-	pthread_mutex_lock(&sinks_lock);
-	for (sink = sinks; sink; sink = sink->next)
-		if (!strcmp(sink->file, path) && sink->format == format && sink->pid == getpid())
+	pthread_mutex_lock(&outputs_lock);
+	for (output = outputs; output; output = output->next)
+		if (!strcmp(output->file, path) && output->format == format && output->pid == getpid())
 			break;
-	if (!sink) {
-		sink = sink_new(path, format, why, size);
-		if (sink) {
-			sink->next = sinks;
-			sinks = sink;
+	if (!output) {
+		output = output_new(path, format, why, size);
+		if (output) {
+			output->next = outputs;
+			outputs = output;
 		}
 	}
-	if (sink)
-		sink->users++;
-	pthread_mutex_unlock(&sinks_lock);
-	return sink;
+	if (output)
+		output->users++;
+	pthread_mutex_unlock(&outputs_lock);
+	return output;
 }
 
-void trace_sink_close(struct trace_sink *sink)
+void trace_output_close(struct trace_output *output)
 {
-	struct trace_sink **at;
+	struct trace_output **at;
 
-	pthread_mutex_lock(&sinks_lock);
-	if (--sink->users) {
-		pthread_mutex_unlock(&sinks_lock);
+	pthread_mutex_lock(&outputs_lock);
+	if (--output->users) {
+		pthread_mutex_unlock(&outputs_lock);
 		return;
 	}
-	for (at = &sinks; *at != sink; at = &(*at)->next)
+	for (at = &outputs; *at != output; at = &(*at)->next)
 		;
-	*at = sink->next;
-	pthread_mutex_unlock(&sinks_lock);
-	close(sink->fd);
-	free(sink);
+	*at = output->next;
+	pthread_mutex_unlock(&outputs_lock);
+	close(output->fd);
+	free(output);
 }
 
 /* A record that cannot be written is lost: a trace must not stop a program. */
-static void write_json(struct trace_sink *sink, const char *record, size_t len)
+static void write_json(struct trace_output *output, const char *record, size_t len)
 {
 	struct iovec parts[3] = {
 		{ .iov_base = (char *)(uintptr_t) ",\n", .iov_len = 2 },
@@ -181,30 +181,30 @@ static void write_json(struct trace_sink *sink, const char *record, size_t len)
 	bool first;
 	off_t end;
 
-	flock(sink->fd, LOCK_EX);
-	end = lseek(sink->fd, 0, SEEK_END);
+	flock(output->fd, LOCK_EX);
+	end = lseek(output->fd, 0, SEEK_END);
 	first = end <= (off_t)strlen(JSON_HEAD JSON_TAIL);
 	if (end < TAIL_LEN)
 		end = TAIL_LEN;
 	if (first)
 		whole -= 2;
 	/* a partial record is removed: the file ends as before */
-	if (pwritev(sink->fd, parts + first, 3 - first, end - TAIL_LEN) != (ssize_t)whole &&
-	    pwrite(sink->fd, JSON_TAIL, TAIL_LEN, end - TAIL_LEN) == TAIL_LEN &&
-	    ftruncate(sink->fd, end) < 0)
+	if (pwritev(output->fd, parts + first, 3 - first, end - TAIL_LEN) != (ssize_t)whole &&
+	    pwrite(output->fd, JSON_TAIL, TAIL_LEN, end - TAIL_LEN) == TAIL_LEN &&
+	    ftruncate(output->fd, end) < 0)
 		errno = 0;
-	flock(sink->fd, LOCK_UN);
+	flock(output->fd, LOCK_UN);
 }
 
-void trace_sink_write(struct trace_sink *sink, const char *record, size_t len)
+void trace_output_write(struct trace_output *output, const char *record, size_t len)
 {
 	int saved = errno;
 
-	pthread_mutex_lock(&sink->lock);
-	if (sink->format == TRACE_CHROME)
-		write_json(sink, record, len);
-	else if (write(sink->fd, record, len) < 0)
+	pthread_mutex_lock(&output->lock);
+	if (output->format == TRACE_CHROME)
+		write_json(output, record, len);
+	else if (write(output->fd, record, len) < 0)
 		errno = 0;
-	pthread_mutex_unlock(&sink->lock);
+	pthread_mutex_unlock(&output->lock);
 	errno = saved;
 }

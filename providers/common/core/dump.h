@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct dump_sink {
+struct dump_output {
 	void (*line)(void *arg, const char *key, const char *value);
 	void *arg;
 };
@@ -15,14 +15,14 @@ struct dump_sink {
  * Returns true if the plugin that is being initialised on this thread shall only be described; then
  * `describe` is called later.
  */
-bool plugin_dump_takes(void (*describe)(const struct dump_sink *sink, const void *desc),
+bool plugin_dump_takes(void (*describe)(const struct dump_output *output, const void *desc),
 		       const void *desc);
-void dump_say(const struct dump_sink *sink, const char *key, const char *fmt, ...)
+void dump_say(const struct dump_output *output, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The keys that a plugin and a wrapper have in common. */
-void dump_head(const struct dump_sink *sink, const char *name, const char *version, uint32_t major,
+void dump_head(const struct dump_output *output, const char *name, const char *version, uint32_t major,
 	       uint32_t minor, bool loads);
 /* For a struct datp_plugin. */
-void dump_plugin(const struct dump_sink *sink, const void *desc);
+void dump_plugin(const struct dump_output *output, const void *desc);
 
 #endif

@@ -26,22 +26,22 @@ static void watch_forks(void)
 }
 
 /* Objects and ops are those of the adapter beneath. */
-static void dump_wrapper(const struct dump_sink *sink, const void *what)
+static void dump_wrapper(const struct dump_output *output, const void *what)
 {
 	const struct datp_wrapper *wrapper = what;
 	struct datp_wrap_ops total;
 
 	plugin_refuse_begin();
-	dump_head(sink, wrapper->name, wrapper->version, wrapper->sdk_major, wrapper->sdk_minor,
+	dump_head(output, wrapper->name, wrapper->version, wrapper->sdk_major, wrapper->sdk_minor,
 		 wrap_negotiate(wrapper, &total));
 	if (wrapper->sdk_major != DATP_SDK_MAJOR)
 		return;
-	dump_say(sink, "needs", "0x%x", wrapper->ops->needs);
-	dump_say(sink, "traits", "0x%x", 0);
-#define X(type, head) dump_say(sink, "size." #type, "beneath");
+	dump_say(output, "needs", "0x%x", wrapper->ops->needs);
+	dump_say(output, "traits", "0x%x", 0);
+#define X(type, head) dump_say(output, "size." #type, "beneath");
 	SIZED_OBJECTS(X)
 #undef X
-#define X(op, ...) dump_say(sink, "op." #op, "beneath");
+#define X(op, ...) dump_say(output, "op." #op, "beneath");
 	REQUIRED_OPS(X)
 	OPTIONAL_OPS(X)
 #undef X

@@ -50,19 +50,19 @@ static uint8_t least(int64_t a, int64_t b)
  * An op that has begun something must not fail any more, so a failure is reported as an event. The
  * service thread calls these.
  */
-static void tell_unreachable(struct datp_ep *ep)
+static void report_unreachable(struct datp_ep *ep)
 {
 	datp_cm_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-static void tell_accept_failed(struct datp_ep *ep)
+static void report_accept_failed(struct datp_ep *ep)
 {
 	datp_cm_failed(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
-static enum datp_err fail_later(struct rdma_ep *ep, void (*tell)(struct datp_ep *ep))
+static enum datp_err fail_later(struct rdma_ep *ep, void (*report)(struct datp_ep *ep))
 {
-	return datp_ep_call(&ep->base, tell);
+	return datp_ep_call(&ep->base, report);
 }
 
 /* ------------------------------------------------------------------ the active side */
@@ -142,7 +142,7 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	}
 	/* if there is no route to the peer, this is an event, as it is when resolving takes time */
 	if (rdma_address_resolve(conn, &to))
-		err = fail_later(ep, tell_unreachable);
+		err = fail_later(ep, report_unreachable);
 	rdma_conn_made(conn);
 	return err;
 }
@@ -340,7 +340,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	}
 	/* most likely the active side has given up */
 	datp_log(3, "%s: cannot accept a request: %s", conn->ia->base.name, strerror(errno));
-	return fail_later(ep, tell_accept_failed);
+	return fail_later(ep, report_accept_failed);
 }
 
 enum datp_err rdma_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, const void *pdata,

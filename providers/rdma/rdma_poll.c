@@ -127,7 +127,7 @@ void rdma_established_show(struct rdma_ep *ep, const void *pdata, uint32_t len)
  * Returns whether the device reports the completion of this request. Suppressed requests have no
  * completion, except those that report for the others, and reads where they can be overtaken.
  */
-static bool told_of(const struct rdma_ep *ep, const struct datp_wqe *wqe)
+static bool is_reported(const struct rdma_ep *ep, const struct datp_wqe *wqe)
 {
 	return !(wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG) ||
 	       (wqe->op == DATP_RDMA_READ && rdma_ep_ia((struct rdma_ep *)ep)->kind->reads_overtaken);
@@ -144,7 +144,7 @@ static bool overtakes_locked(struct rdma_ep *ep, const struct datp_wqe *wqe)
 	if (!ep->overtook)
 		return false;
 	for (uint32_t s = sq->finished; s != wqe->seq; s++)
-		if (told_of(ep, &sq->ring[s & sq->mask]) && !ep->overtook[s & sq->mask])
+		if (is_reported(ep, &sq->ring[s & sq->mask]) && !ep->overtook[s & sq->mask])
 			return true;
 	return false;
 }
@@ -244,7 +244,7 @@ static void overtakers_locked(struct rdma_cqset *set, struct rdma_ep *ep)
 			ep->overtaking--;
 			set->queued = true;
 			deliver_locked(set, ep, wqe, wqe->status, wqe->len, true, NULL);
-		} else if (told_of(ep, wqe)) {
+		} else if (is_reported(ep, wqe)) {
 			return;
 		}
 	}

@@ -298,7 +298,7 @@ static void timer_event(void *arg, uint32_t events)
 }
 
 /* Service thread. */
-static void tell_established(struct datp_ep *base)
+static void report_established(struct datp_ep *base)
 {
 	rdma_established_show(rdma_ep(base), NULL, 0);
 }
@@ -315,7 +315,7 @@ bool rdma_accept_defer(struct rdma_conn *conn, struct rdma_ep *ep)
 	if (!ia->kind->impatient || !ia->opt.late_ms || ep->base.srq)
 		return false;
 	datp_lock(&ep->base.lock);
-	waits = !ep->staged && !datp_ep_call(&ep->base, tell_established);
+	waits = !ep->staged && !datp_ep_call(&ep->base, report_established);
 	if (waits)
 		ep->deferral = DEFER_ACCEPT;
 	/* the numbers that the reply will have; the call that queues ESTABLISHED needs the lock, so it comes after this */

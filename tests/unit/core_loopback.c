@@ -34,43 +34,43 @@ struct item *lo_take(struct queue *queue)
 	return item;
 }
 
-struct taker *lo_taker_make(struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+struct lo_recv *lo_recv_make(struct datp_wqe *wqe, const struct datp_sge *iov, int n)
 {
-	struct taker *taker = calloc(1, sizeof(*taker));
+	struct lo_recv *recv = calloc(1, sizeof(*recv));
 
-	taker->wqe = wqe;
-	taker->n = n;
+	recv->wqe = wqe;
+	recv->n = n;
 	if (n)
-		memcpy(taker->iov, iov, (size_t)n * sizeof(*iov));
-	return taker;
+		memcpy(recv->iov, iov, (size_t)n * sizeof(*iov));
+	return recv;
 }
 
-void lo_taker_put(struct takers *takers, struct taker *taker)
+void lo_recv_put(struct lo_recvs *recvs, struct lo_recv *recv)
 {
-	if (!takers->first)
-		takers->last = &takers->first;
-	*takers->last = taker;
-	takers->last = &taker->next;
+	if (!recvs->first)
+		recvs->last = &recvs->first;
+	*recvs->last = recv;
+	recvs->last = &recv->next;
 }
 
-struct taker *lo_taker_take(struct takers *takers)
+struct lo_recv *lo_recv_take(struct lo_recvs *recvs)
 {
-	struct taker *taker = takers->first;
+	struct lo_recv *recv = recvs->first;
 
-	if (taker)
-		takers->first = taker->next;
-	return taker;
+	if (recv)
+		recvs->first = recv->next;
+	return recv;
 }
 
-void lo_queues_empty(struct queue *queue, struct takers *takers)
+void lo_queues_empty(struct queue *queue, struct lo_recvs *recvs)
 {
-	struct taker *taker;
+	struct lo_recv *recv;
 	struct item *item;
 
 	while ((item = lo_take(queue)))
 		free(item);
-	while (takers && (taker = lo_taker_take(takers)))
-		free(taker);
+	while (recvs && (recv = lo_recv_take(recvs)))
+		free(recv);
 }
 
 /* ------------------------------------------------------------------ endpoints */
@@ -125,7 +125,7 @@ static void forget_locked(struct lo_ep *ep)
 {
 	unlink_locked(ep);
 	forget_done_locked(ep);
-	lo_queues_empty(&ep->inbox, &ep->takers);
+	lo_queues_empty(&ep->inbox, &ep->recvs);
 	ep->over = false;
 }
 

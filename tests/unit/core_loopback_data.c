@@ -35,7 +35,7 @@ static enum datp_err lo_post_recv(struct datp_ep *ep, struct datp_wqe *wqe,
 		return err;
 	pthread_mutex_lock(&lo_wire);
 	if (!lo->over) {
-		lo_taker_put(&lo->takers, lo_taker_make(wqe, iov, n));
+		lo_recv_put(&lo->recvs, lo_recv_make(wqe, iov, n));
 		if (lo->inbox.first)
 			lo_ring_locked(ep->recv_evd);
 	}
@@ -160,7 +160,7 @@ static void lo_srq_free(struct datp_srq *srq)
 {
 	struct queue none = { 0 };
 
-	lo_queues_empty(&none, &((struct lo_srq *)srq)->takers);
+	lo_queues_empty(&none, &((struct lo_srq *)srq)->recvs);
 }
 
 static enum datp_err lo_srq_resize(struct datp_srq *srq, int32_t max)
@@ -177,7 +177,7 @@ static enum datp_err lo_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe
 	if (err)
 		return err;
 	loopback.srq_len = wqe->len;
-	lo_taker_put(&((struct lo_srq *)srq)->takers, lo_taker_make(wqe, iov, n));
+	lo_recv_put(&((struct lo_srq *)srq)->recvs, lo_recv_make(wqe, iov, n));
 	((struct lo_srq *)srq)->count++;
 	return DATP_OK;
 }

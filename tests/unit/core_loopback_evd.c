@@ -76,7 +76,7 @@ static bool lo_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_o
 	ready = ((struct lo_evd *)evd)->done.first != NULL;
 	for (struct lo_ep *ep = lo_eps; ep && !ready; ep = ep->next)
 		ready = ep->base.recv_evd == evd && !ep->over && ep->inbox.first &&
-			ep->takers.first;
+			ep->recvs.first;
 	pthread_mutex_unlock(&lo_wire);
 	return ready;
 }
@@ -94,54 +94,54 @@ static bool lo_evd_pending(struct datp_evd *evd)
 }
 
 /* Copies a message to its receive. Returns the status of the receive. */
-static uint8_t deliver(const struct item *item, const struct taker *taker)
+static uint8_t deliver(const struct item *item, const struct lo_recv *recv)
 {
 	uint64_t at = 0;
 
-	for (int i = 0; i < taker->n && at < item->len; i++) {
+	for (int i = 0; i < recv->n && at < item->len; i++) {
 		uint64_t len =
-			taker->iov[i].len < item->len - at ? taker->iov[i].len : item->len - at;
+			recv->iov[i].len < item->len - at ? recv->iov[i].len : item->len - at;
 
-		memcpy((void *)(uintptr_t)taker->iov[i].addr, item->data + at, len);
+		memcpy((void *)(uintptr_t)recv->iov[i].addr, item->data + at, len);
 		at += len;
 	}
 	return at < item->len ? DAT_DTO_ERR_LOCAL_LENGTH : DAT_DTO_SUCCESS;
 }
 
-static struct taker *taker_of(struct lo_ep *ep)
+static struct lo_recv *recv_of(struct lo_ep *ep)
 {
 	struct lo_srq *srq = (struct lo_srq *)ep->base.srq;
-	struct taker *taker;
+	struct lo_recv *recv;
 
 	if (!srq) {
 		pthread_mutex_lock(&lo_wire);
-		taker = lo_taker_take(&ep->takers);
+		recv = lo_recv_take(&ep->recvs);
 		pthread_mutex_unlock(&lo_wire);
-		return taker;
+		return recv;
 	}
 	datp_lock(&srq->base.lock);
-	taker = lo_taker_take(&srq->takers);
-	if (taker) {
+	recv = lo_recv_take(&srq->recvs);
+	if (recv) {
 		srq->count--;
-		datp_srq_take(taker->wqe, &ep->base);
+		datp_srq_take(recv->wqe, &ep->base);
 	}
 	datp_unlock(&srq->base.lock);
-	return taker;
+	return recv;
 }
 
 /*
  * Takes the next message of an endpoint, if it has a receive for it. The poll lock of its EVD is
  * held.
  */
-static bool receive(struct lo_ep *ep, struct item **item, struct taker **taker)
+static bool receive(struct lo_ep *ep, struct item **item, struct lo_recv **recv)
 {
 	bool ready;
 
 	pthread_mutex_lock(&lo_wire);
 	ready = ep->inbox.first && !ep->over;
 	pthread_mutex_unlock(&lo_wire);
-	*taker = ready ? taker_of(ep) : NULL;
-	if (!*taker)
+	*recv = ready ? recv_of(ep) : NULL;
+	if (!*recv)
 		return false;
 	pthread_mutex_lock(&lo_wire);
 	*item = lo_take(&ep->inbox);
@@ -151,17 +151,17 @@ static bool receive(struct lo_ep *ep, struct item **item, struct taker **taker)
 
 void lo_pump(struct lo_ep *ep)
 {
-	struct taker *taker;
+	struct lo_recv *recv;
 	struct item *item;
 
-	while (receive(ep, &item, &taker)) {
-		uint8_t status = deliver(item, taker);
+	while (receive(ep, &item, &recv)) {
+		uint8_t status = deliver(item, recv);
 
 		datp_lock(&ep->base.lock);
-		datp_wqe_done(taker->wqe, status, item->len, item->solicited);
+		datp_wqe_done(recv->wqe, status, item->len, item->solicited);
 		datp_unlock(&ep->base.lock);
 		free(item);
-		free(taker);
+		free(recv);
 	}
 }
 
@@ -208,22 +208,22 @@ static bool poll_done(struct lo_evd *evd, struct datp_completion *out)
 static int lo_evd_poll(struct datp_evd *evd, struct datp_completion *out, int max)
 {
 	struct lo_ep *ep;
-	struct taker *taker;
+	struct lo_recv *recv;
 	struct item *item;
 	int n = 0;
 
 	while (n < max && poll_done((struct lo_evd *)evd, &out[n]))
 		n++;
 	for (int i = 0; n < max && (ep = ep_at(evd, i)); i++) {
-		while (n < max && receive(ep, &item, &taker)) {
-			out[n] = (struct datp_completion){ .wqe = taker->wqe, .len = item->len,
-							   .status = deliver(item, taker),
+		while (n < max && receive(ep, &item, &recv)) {
+			out[n] = (struct datp_completion){ .wqe = recv->wqe, .len = item->len,
+							   .status = deliver(item, recv),
 							   .solicited = item->solicited };
 			datp_lock(&ep->base.lock);
-			datp_wqe_finish(taker->wqe, out[n].status, item->len);
+			datp_wqe_finish(recv->wqe, out[n].status, item->len);
 			datp_unlock(&ep->base.lock);
 			free(item);
-			free(taker);
+			free(recv);
 			n++;
 		}
 	}

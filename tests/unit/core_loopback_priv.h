@@ -26,15 +26,15 @@ struct queue {
 };
 
 /* A posted receive. */
-struct taker {
-	struct taker *next;
+struct lo_recv {
+	struct lo_recv *next;
 	struct datp_wqe *wqe;
 	int n;
 	struct datp_sge iov[8];
 };
 
-struct takers {
-	struct taker *first, **last;
+struct lo_recvs {
+	struct lo_recv *first, **last;
 };
 
 /* A connection, from the request on. */
@@ -53,7 +53,7 @@ struct lo_ep {
 	int side, upcalls;
 	bool over; /* one of libdatp and the transport has ended the connection: no operation completes any more */
 	struct queue inbox;
-	struct takers takers;
+	struct lo_recvs recvs;
 };
 
 struct lo_evd {
@@ -76,7 +76,7 @@ struct lo_cr {
 
 struct lo_srq {
 	struct datp_srq base;
-	struct takers takers;		/* SRQ lock */
+	struct lo_recvs recvs;		/* SRQ lock */
 	int32_t count;
 };
 
@@ -86,10 +86,10 @@ extern struct lo_ep *lo_eps;
 
 void lo_put(struct queue *queue, struct item *item);
 struct item *lo_take(struct queue *queue);
-struct taker *lo_taker_make(struct datp_wqe *wqe, const struct datp_sge *iov, int n);
-void lo_taker_put(struct takers *takers, struct taker *taker);
-struct taker *lo_taker_take(struct takers *takers);
-void lo_queues_empty(struct queue *queue, struct takers *takers);
+struct lo_recv *lo_recv_make(struct datp_wqe *wqe, const struct datp_sge *iov, int n);
+void lo_recv_put(struct lo_recvs *recvs, struct lo_recv *recv);
+struct lo_recv *lo_recv_take(struct lo_recvs *recvs);
+void lo_queues_empty(struct queue *queue, struct lo_recvs *recvs);
 
 /* Wakes a waiter, because there is something to poll. */
 void lo_ring_locked(struct datp_evd *evd);

@@ -19,7 +19,7 @@ const DAT_EP_STATE kit_states[KIT_STATES] = {
 };
 
 /* Lets some endpoint connect to a service point, and returns the request. */
-static DAT_CR_HANDLE knock(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual)
+static DAT_CR_HANDLE request_arrives(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual)
 {
 	struct kit_end active;
 
@@ -37,7 +37,7 @@ static void enter_reserved(struct kit_at *at, bool passive)
 	at->ep = at->end.ep;
 	MUST_RET(dat_rsp_create(t.ia, qual, at->ep, at->cr_evd, &rsp), DAT_SUCCESS);
 	if (passive)
-		at->cr = knock(at->cr_evd, qual);
+		at->cr = request_arrives(at->cr_evd, qual);
 }
 
 static void enter_active(struct kit_at *at)
@@ -57,7 +57,7 @@ static void enter_tentative(struct kit_at *at)
 	DAT_CR_PARAM param;
 
 	kit_psp_at(at->cr_evd, DAT_PSP_PROVIDER_FLAG, &qual);
-	at->cr = knock(at->cr_evd, qual);
+	at->cr = request_arrives(at->cr_evd, qual);
 	MUST_RET(dat_cr_query(at->cr, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param), DAT_SUCCESS);
 	at->ep = param.local_ep_handle;
 }

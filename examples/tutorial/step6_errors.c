@@ -30,7 +30,7 @@ static DAT_DTO_COMPLETION_STATUS status_of(DAT_EVD_HANDLE evd, const char *what)
 }
 
 /* Nobody listens yet: the outcome of dat_ep_connect() is an event, and a reset allows another try. */
-static void knock_in_vain(struct side *s)
+static void connect_in_vain(struct side *s)
 {
 	connect_to(s, NULL);
 	expect(s->conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED, "connecting to nobody");
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 
 	open_side(&side, argv[1]);
 	if (server) {
-		knock_in_vain(&side);
+		connect_in_vain(&side);
 		wait_in_vain(&side);
 		post_receive(&side, 16);
 	}

@@ -131,8 +131,8 @@ a_rejection_crosses_siw()
 	prints '^non-peer rejected$'
 }
 
-# knocks TEXT serve|reject: with these private data, at an OFED server of ours-ib's device
-knocks()
+# connects TEXT serve|reject: with these private data, at an OFED server of ours-ib's device
+connects()
 {
 	local server number=$((qual += 1))
 	side ofed-ib "$2" $number 'from the server'
@@ -152,11 +152,11 @@ an_ofed_server_is_given_56_bytes_at_most()
 	have_both || return 0
 	local text
 	text=$(printf '%080d' 1)
-	knocks "$text" serve
+	connects "$text" serve
 	prints '^non-peer rejected$'
 	says 'send it 56 bytes at most'
 	err="$dir/server.err" says '^accepted, and then event'
-	knocks "${text:24}" reject
+	connects "${text:24}" reject
 	prints '^peer rejected$'
 	out="$dir/server" prints "^requested with: [0-9]+ bytes: ${text:24}\$"
 }

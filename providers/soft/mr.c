@@ -162,7 +162,7 @@ enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared)
 	lmr->lmr_context = mr_next_context(ia, index);
 	lmr->rmr_context = lmr->lmr_context;
 	mr_publish(&ia->own[index], lmr->lmr_context, &range);
-	atomic_store(&ia->own[index].life, 1);
+	atomic_store(&ia->own[index].use, SOFT_MR_REGION);
 	range.priv |= shared ? SOFT_MR_SHARED : 0;
 	mr_publish(&ia->mr[index], lmr->lmr_context, &range);
 	return DATP_OK;
@@ -177,7 +177,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, lmr->lmr_context, true);
 	/* until here the bounce thread serves the executors that were waited for: see mr_owned() */
-	atomic_store(&ia->own[index].life, 0);
+	atomic_store(&ia->own[index].use, SOFT_MR_UNUSED);
 	soft_bounce_quiesce(ia);
 	/* relaxed: it was set under an execution lock that the wait has seen end */
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
@@ -209,7 +209,7 @@ enum datp_err soft_rmr_create(struct datp_rmr *base)
 	if (!rmr->index)
 		return DATP_ERR_REGION;
 	/* relaxed: no bind has been posted, without which the bounce thread finds nothing */
-	atomic_store_explicit(&ia->own[rmr->index].life, 2, memory_order_relaxed);
+	atomic_store_explicit(&ia->own[rmr->index].use, SOFT_MR_WINDOW, memory_order_relaxed);
 	return DATP_OK;
 }
 
@@ -219,11 +219,11 @@ void soft_rmr_free(struct datp_rmr *base)
 	struct soft_rmr *rmr = (struct soft_rmr *)base;
 
 	/* from now on a bind in a request queue has no effect, and one that is being executed ends */
-	atomic_fetch_add(&ia->mr[rmr->index].life, 1);
+	atomic_fetch_add(&ia->mr[rmr->index].rmr_gen, 1);
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	(void)mr_kill(&ia->mr[rmr->index]);
 	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
-	atomic_store(&ia->own[rmr->index].life, 0);
+	atomic_store(&ia->own[rmr->index].use, SOFT_MR_UNUSED);
 	soft_window_close(rmr);
 	soft_bounce_quiesce(ia);
 	mr_index_put(ia, rmr->index);
@@ -241,7 +241,7 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
 	e->remote.rmr_context = mr_next_context(ia, rmr->index);
 	e->bind_lmr = range.lmr;
 	/* relaxed: it changes when the RMR is freed, and then this call is an error */
-	e->bind_life = atomic_load_explicit(&ia->mr[rmr->index].life, memory_order_relaxed);
+	e->bind_gen = atomic_load_explicit(&ia->mr[rmr->index].rmr_gen, memory_order_relaxed);
 	return soft_window_post(rmr, wqe, e->remote.rmr_context, &range);
 }
 
@@ -257,7 +257,7 @@ uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint3
 	 * sequentially consistent: the execution lock is held, so soft_rmr_free waits for us, or we
 	 * see its count
 	 */
-	if (atomic_load(&mr->life) != r->bind_life)
+	if (atomic_load(&mr->rmr_gen) != r->bind_gen)
 		return 0;
 	old = mr_replace(mr, r->remote.len ? r->remote.rmr_context | SOFT_MR_BINDING : 0);
 	if (r->remote.len && !(old & SOFT_MR_BINDING))
@@ -345,7 +345,7 @@ static bool mr_owned(const struct soft_ia *ia, uint32_t context, struct soft_ran
 	 * do not change before that wait is over. The context itself is gone while the peers are waited
 	 * for; but it is the last that was given to this index.
 	 */
-	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->life) != 1 ||
+	if (!context || index >= SOFT_MR_COUNT || atomic_load(&mr->use) != SOFT_MR_REGION ||
 	    ((atomic_load_explicit(&ia->mr_gen[index], memory_order_relaxed) ^ context) & MR_GEN_MASK))
 		return false;
 	own->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
@@ -384,7 +384,7 @@ bool soft_mr_owns_target(struct soft_ia *ia, uint32_t pz, const struct datp_rge 
 	 * A window. Sequentially consistent, as in mr_owned(): either this finds the 0 of
 	 * soft_rmr_free(), or that waits
 	 */
-	return atomic_load(&ia->own[index].life) == 2 &&
+	return atomic_load(&ia->own[index].use) == SOFT_MR_WINDOW &&
 	       soft_window_get(ia, remote->rmr_context, &range) && range.pz == pz &&
 	       (range.priv & need) && soft_range_holds(&range, remote->addr, remote->len) &&
 	       mr_owned(ia, range.lmr, &own) && own.pz == pz &&

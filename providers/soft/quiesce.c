@@ -49,7 +49,8 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 	if (named == context || (index == SOFT_MR_INDEX(context) && !(context & MR_GEN_MASK)))
 		return true;
 	/* for a window only its own context counts; relaxed: whoever frees a region has set it */
-	if (atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].life, memory_order_relaxed) != 1)
+	if (atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].use, memory_order_relaxed) !=
+	    SOFT_MR_REGION)
 		return false;
 	/* a live region is another one; a window may open this region, or may have been bound anew since */
 	if (index < SOFT_MR_COUNT && soft_mr_get(ia->own, named, &range))

@@ -14,7 +14,7 @@ struct soft_request {
 	uint32_t n, msg;
 	uint64_t len;
 	struct datp_rge remote;
-	uint32_t bind_priv, bind_lmr, bind_life;
+	uint32_t bind_priv, bind_lmr, bind_gen;
 	struct datp_sge sge[SOFT_MAX_IOV];
 };
 
@@ -52,7 +52,7 @@ static inline bool soft_request_copy(struct soft_request *r, const struct soft_s
 	r->remote = e->remote;
 	r->bind_priv = e->bind_priv;
 	r->bind_lmr = e->bind_lmr;
-	r->bind_life = e->bind_life;
+	r->bind_gen = e->bind_gen;
 	return soft_sge_copy(r->sge, e->sge, r->n, layout->sq_stride, sizeof *e);
 }
 

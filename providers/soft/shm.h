@@ -153,7 +153,7 @@ struct soft_sqe {
 	uint32_t msg; /* DATP_SEND: number of the message */
 	uint64_t len;
 	struct datp_rge remote; /* RDMA; DATP_BIND: new context, address, length */
-	uint32_t bind_priv, bind_lmr, bind_life;
+	uint32_t bind_priv, bind_lmr, bind_gen;
 	uint32_t bind_old; /* executor: the context that this bind ended, or 0 */
 	struct datp_sge sge[];
 };
@@ -255,6 +255,12 @@ struct soft_port {
 #define SOFT_MR_RIGHTS 0xffffu
 
 /*
+ * What an index stands for: a region from its registration until dat_lmr_free has waited for the
+ * peers, or a window from the creation of its RMR until dat_rmr_free.
+ */
+enum soft_mr_use { SOFT_MR_UNUSED, SOFT_MR_REGION, SOFT_MR_WINDOW };
+
+/*
  * The fields change only while the context is 0 or has SOFT_MR_BINDING, by one writer at a time,
  * and a reader checks the context again after reading them. So a rebind in the middle of a check
  * gives no mixture of two ranges.
@@ -268,12 +274,11 @@ struct soft_mr {
 	_Atomic uint32_t priv, pz; /* priv: with SOFT_MR_*, MAPPED by a peer */
 	_Atomic uint32_t
 		lmr; /* of a window: the context of its region; of a region 0 */
-	/*
-	 * Owner. In the table that peers see: counts the RMRs that had this index. In soft_ia.own: 1
-	 * from the registration of a region until dat_lmr_free has waited for the peers, 2 for an RMR from
-	 * its creation until dat_rmr_free, else 0.
-	 */
-	_Atomic uint32_t life;
+	/* Owner. In the table that peers see: counts the RMRs that had this index. In soft_ia.own: enum soft_mr_use. */
+	union {
+		_Atomic uint32_t rmr_gen;
+		_Atomic uint32_t use;
+	};
 	_Atomic uint64_t addr, len;
 };
 

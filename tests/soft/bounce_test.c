@@ -548,7 +548,7 @@ static void window_post(struct bind *bind, struct soft_rmr *rmr, struct soft_ep 
 					 .remote = e.remote,
 					 .bind_priv = e.bind_priv,
 					 .bind_lmr = e.bind_lmr,
-					 .bind_life = e.bind_life };
+					 .bind_gen = e.bind_gen };
 }
 
 static void window_execute(const struct bind *bind)

@@ -53,7 +53,7 @@ static void register_one(uint32_t region, const unsigned char *at, uint32_t priv
 	atomic_store(&mr->len, SIZE);
 	atomic_store(&mr->priv, priv);
 	atomic_store(&mr->context, context(region));
-	atomic_store(&mr->life, 1);
+	atomic_store(&mr->use, SOFT_MR_REGION);
 }
 
 static bool within(const void *at, uint64_t len, const void *whole, uint64_t size)

@@ -59,7 +59,7 @@ static void memory_fill(struct hostile_memory *m)
 		atomic_store(&m->mr[i].addr, (uintptr_t)hostile_data);
 		atomic_store(&m->mr[i].len, HOSTILE_DATA);
 		atomic_store(&m->mr[i].priv, DAT_MEM_PRIV_ALL_FLAG);
-		atomic_store(&m->mr[i].life, 1);
+		atomic_store(&m->mr[i].rmr_gen, 1);
 		atomic_store(&m->mr[i].context, HOSTILE_CONTEXT(i));
 	}
 	for (uint32_t i = 0; i < ENTRIES; i++) {

@@ -402,7 +402,7 @@ struct soft_ia {
 	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */
 	/* what RMRs are bound to, by index: window.c */
 	_Atomic uint32_t windows_lock; /* nothing else is locked under it */
-	struct soft_bound **windows, *windows_spare; /* windows_lock */
+	struct soft_binding **windows, *windows_spare; /* windows_lock */
 	uint64_t binds; /* the number of binds posted; windows_lock */
 };
 

@@ -12,8 +12,8 @@
 #include "sparse.h"
 #include <stdlib.h>
 
-struct soft_bound {
-	struct soft_bound *next; /* the next bind of the same RMR */
+struct soft_binding {
+	struct soft_binding *next; /* the next bind of the same RMR */
 	uint32_t context;
 	struct soft_range range;
 	/* how it was posted; the number counts the binds of the IA */
@@ -34,66 +34,66 @@ void soft_windows_fini(struct soft_ia *ia)
 {
 	/* the RMRs are freed, so all records are among the spare ones */
 	while (ia->windows_spare) {
-		struct soft_bound *bound = ia->windows_spare;
+		struct soft_binding *binding = ia->windows_spare;
 
-		ia->windows_spare = bound->next;
-		free(bound);
+		ia->windows_spare = binding->next;
+		free(binding);
 	}
 	soft_sparse_free(ia->windows, SOFT_MR_COUNT, sizeof *ia->windows);
 	ia->windows = NULL;
 }
 
-static struct soft_bound **windows_of(struct soft_ia *ia, uint32_t context)
+static struct soft_binding **windows_of(struct soft_ia *ia, uint32_t context)
 {
 	return &ia->windows[SOFT_MR_INDEX(context)];
 }
 
 /* windows_lock */
-static void bound_free(struct soft_ia *ia, struct soft_bound **at)
+static void binding_free(struct soft_ia *ia, struct soft_binding **at)
 {
-	struct soft_bound *bound = *at;
+	struct soft_binding *binding = *at;
 
-	*at = bound->next;
-	bound->next = ia->windows_spare;
-	ia->windows_spare = bound;
+	*at = binding->next;
+	binding->next = ia->windows_spare;
+	ia->windows_spare = binding;
 }
 
 /* Returns a record, or NULL if there is no memory. windows_lock */
-static struct soft_bound *bound_get(struct soft_ia *ia)
+static struct soft_binding *binding_get(struct soft_ia *ia)
 {
-	struct soft_bound *bound = ia->windows_spare;
+	struct soft_binding *binding = ia->windows_spare;
 
-	if (bound)
-		ia->windows_spare = bound->next;
-	return bound ? bound : malloc(sizeof *bound);
+	if (binding)
+		ia->windows_spare = binding->next;
+	return binding ? binding : malloc(sizeof *binding);
 }
 
 enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe, uint32_t context,
 			       const struct soft_range *range)
 {
 	struct soft_ia *ia = soft_ia(rmr->base.obj.ia);
-	struct soft_bound *bound;
+	struct soft_binding *binding;
 
 	datp_lock(&ia->windows_lock);
-	bound = bound_get(ia);
-	if (bound) {
-		*bound = (struct soft_bound){ .next = *windows_of(ia, context),
+	binding = binding_get(ia);
+	if (binding) {
+		*binding = (struct soft_binding){ .next = *windows_of(ia, context),
 					      .context = context,
 					      .range = *range,
 					      .ep = wqe->ep,
 					      .seq = wqe->seq,
 					      .number = ++ia->binds };
-		*windows_of(ia, context) = bound;
+		*windows_of(ia, context) = binding;
 	}
 	datp_unlock(&ia->windows_lock);
-	return bound ? DATP_OK : DATP_ERR_MEMORY;
+	return binding ? DATP_OK : DATP_ERR_MEMORY;
 }
 
 /* Returns true if a bind was executed after another one, as far as the order of their posts and reaps shows that. */
-static bool bound_is_after(const struct soft_bound *bound, const struct soft_bound *other)
+static bool binding_is_after(const struct soft_binding *binding, const struct soft_binding *other)
 {
-	return (bound->ep == other->ep && bound->number > other->number) ||
-	       (other->reaped && other->reaped < bound->number);
+	return (binding->ep == other->ep && binding->number > other->number) ||
+	       (other->reaped && other->reaped < binding->number);
 }
 
 /*
@@ -101,29 +101,30 @@ static bool bound_is_after(const struct soft_bound *bound, const struct soft_bou
  * under way at once over several endpoints either may be the later one: the peers' table decides,
  * and both regions are the program's. Returns true if a record was dropped. windows_lock
  */
-static bool settle_locked(struct soft_ia *ia, struct soft_bound **list,
-			  const struct soft_bound *bound)
+static bool settle_locked(struct soft_ia *ia, struct soft_binding **list,
+			  const struct soft_binding *binding)
 {
-	const struct soft_mr *mr = &ia->mr[SOFT_MR_INDEX(bound->context)];
+	const struct soft_mr *mr = &ia->mr[SOFT_MR_INDEX(binding->context)];
 	/* relaxed: either answer is right */
 	bool last = atomic_load_explicit(&mr->context, memory_order_relaxed) ==
-		    (bound->range.len ? bound->context : 0);
-	bool dropped = false, void_now = !bound->range.len;
+		    (binding->range.len ? binding->context : 0);
+	bool dropped = false, void_now = !binding->range.len;
 
-	for (struct soft_bound **at = list; *at;) {
-		const struct soft_bound *other = *at;
+	for (struct soft_binding **at = list; *at;) {
+		const struct soft_binding *other = *at;
 
-		if (other != bound && (bound_is_after(bound, other) || (other->reaped && last))) {
-			bound_free(ia, at);
+		if (other != binding &&
+		    (binding_is_after(binding, other) || (other->reaped && last))) {
+			binding_free(ia, at);
 			dropped = true;
 			continue;
 		}
-		void_now = void_now || (other != bound && other->reaped);
+		void_now = void_now || (other != binding && other->reaped);
 		at = &(*at)->next;
 	}
-	for (struct soft_bound **at = list; *at && void_now; at = &(*at)->next)
-		if (*at == bound) {
-			bound_free(ia, at);
+	for (struct soft_binding **at = list; *at && void_now; at = &(*at)->next)
+		if (*at == binding) {
+			binding_free(ia, at);
 			return true;
 		}
 	return dropped;
@@ -133,16 +134,16 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 {
 	/* if the RMR has been freed, another one may have this index, but then it has no such bind */
 	uint32_t index = ((const struct soft_rmr *)wqe->rmr)->index;
-	struct soft_bound **list = &ia->windows[index % SOFT_MR_COUNT], *bound;
+	struct soft_binding **list = &ia->windows[index % SOFT_MR_COUNT], *binding;
 	bool dropped = false;
 
 	datp_lock(&ia->windows_lock);
-	for (bound = *list; bound && (bound->ep != wqe->ep || bound->seq != wqe->seq);
-	     bound = bound->next)
+	for (binding = *list; binding && (binding->ep != wqe->ep || binding->seq != wqe->seq);
+	     binding = binding->next)
 		;
-	if (bound) {
-		bound->reaped = ia->binds;
-		dropped = settle_locked(ia, list, bound);
+	if (binding) {
+		binding->reaped = ia->binds;
+		dropped = settle_locked(ia, list, binding);
 	}
 	datp_unlock(&ia->windows_lock);
 	/* the bounce thread may have found a dropped record before; it copies one more piece at most */
@@ -152,13 +153,13 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 
 void soft_window_forget(struct soft_ia *ia, uint32_t context)
 {
-	struct soft_bound **at = windows_of(ia, context);
+	struct soft_binding **at = windows_of(ia, context);
 
 	datp_lock(&ia->windows_lock);
 	while (*at && (*at)->context != context)
 		at = &(*at)->next;
 	if (*at)
-		bound_free(ia, at);
+		binding_free(ia, at);
 	datp_unlock(&ia->windows_lock);
 }
 
@@ -168,22 +169,22 @@ void soft_window_close(struct soft_rmr *rmr)
 
 	datp_lock(&ia->windows_lock);
 	while (ia->windows[rmr->index])
-		bound_free(ia, &ia->windows[rmr->index]);
+		binding_free(ia, &ia->windows[rmr->index]);
 	datp_unlock(&ia->windows_lock);
 }
 
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range)
 {
-	const struct soft_bound *bound = NULL;
+	const struct soft_binding *binding = NULL;
 
 	if (!context || SOFT_MR_INDEX(context) >= SOFT_MR_COUNT)
 		return false;
 	datp_lock(&ia->windows_lock);
-	for (bound = *windows_of(ia, context); bound && bound->context != context;
-	     bound = bound->next)
+	for (binding = *windows_of(ia, context); binding && binding->context != context;
+	     binding = binding->next)
 		;
-	if (bound)
-		*range = bound->range;
+	if (binding)
+		*range = binding->range;
 	datp_unlock(&ia->windows_lock);
-	return bound && range->len;
+	return binding && range->len;
 }

@@ -290,7 +290,7 @@ void soft_ia_describe(struct soft_ia *ia)
 	ia->header->probe = now.probe;
 }
 
-static enum datp_err shared_init(struct soft_ia *ia)
+static enum datp_err header_init(struct soft_ia *ia)
 {
 	enum datp_err err =
 		soft_arena_alloc(ia, SOFT_KIND_OTHER, sizeof *ia->header, &ia->header_mem);
@@ -380,7 +380,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	if (!err)
 		err = soft_arena_new(&ia->arena);
 	if (!err)
-		err = shared_init(ia);
+		err = header_init(ia);
 	if (!err)
 		err = tables_init(ia);
 	if (!err)

@@ -2,7 +2,7 @@
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
 # fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it,
 # the last of two --timeout counts.
-FABRIC_TESTS = verbs_test adapters_test datctl_test wire_test dat20_test fault_test hostile_test api_test vipl_test \
+FABRIC_TESTS = verbs_test adapters_test profiles_test datctl_test wire_test dat20_test fault_test hostile_test api_test vipl_test \
 	hosts_test vipl_hosts_test
 # `make fabric/conform_test.trs`, not of check-fabric: a connection qualifier is a port over a device, and one that
 # datconform has found unused may be the source port of somebody's connection when it comes to listen there.
@@ -14,8 +14,9 @@ FABRIC_OPTIONS_fault_test = --timeout 1200
 FABRIC_OPTIONS_hosts_test = --hosts 2
 FABRIC_OPTIONS_vipl_test = --timeout 1200
 FABRIC_OPTIONS_vipl_hosts_test = --hosts 2
-FABRIC_NEEDS = examples/exchange examples/vipl_exchange $(API_TESTS) $(VIPL_TESTS) $(FABRIC_PROGS)
+FABRIC_NEEDS = examples/exchange examples/vipl_exchange $(API_TESTS) $(VIPL_TESTS) $(FABRIC_PROGS) $(FABRIC_LIBS)
 FABRIC_PROGS =
+FABRIC_LIBS =
 FABRIC_RESULTS = $(FABRIC_HOST_TESTS:%=fabric/%.trs) $(FABRIC_TESTS:%=fabric/%.trs)
 
 EXTRA_DIST += \
@@ -30,6 +31,8 @@ EXTRA_DIST += \
 	tests/fabric/rdma.sh \
 	tests/fabric/stage1 \
 	tests/fabric/stage2 \
+	tests/fabric/imitate \
+	tests/fabric/profiles \
 	tests/fabric/tsc_khz.c \
 	tests/fabric/bench \
 	tests/fabric/bench_loop.c \
@@ -38,8 +41,17 @@ EXTRA_DIST += \
 	$(FABRIC_TESTS:%=tests/fabric/%.sh) \
 	$(FABRIC_OTHER_TESTS:%=tests/fabric/%.sh)
 
+TWIST_SOURCES = tests/fabric/twist.c tests/fabric/twist_device.c tests/fabric/twist.h
+
 # The same source over our library and over OFED's.
 if HAVE_RDMA
+# What `lab run --as` preloads. The functions that it stands before are those of the libraries that it loads.
+FABRIC_LIBS += libtwist.la
+check_LTLIBRARIES += libtwist.la
+libtwist_la_SOURCES = $(TWIST_SOURCES) tests/fabric/twist_words.c
+libtwist_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
+libtwist_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere -Wl,--no-as-needed
+libtwist_la_LIBADD = $(VERBS_LIBS) $(RDMACM_LIBS)
 FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test \
 	tests/fabric/fork_test tests/fabric/limit_test tests/fabric/post_test tests/fabric/pipe_test tests/fabric/early_test \
 	tests/fabric/bound_test tests/fabric/order_test tests/fabric/hold_test tests/fabric/device_test \
@@ -59,12 +71,12 @@ tests_fabric_fork_test_CPPFLAGS = $(API_CPPFLAGS)
 # the program itself calls nothing of librdmacm, but stands before a function of it
 tests_fabric_fork_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_fork_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_limit_test_SOURCES = tests/fabric/limit_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_limit_test_SOURCES = tests/fabric/limit_test.c $(TWIST_SOURCES)
 tests_fabric_limit_test_CPPFLAGS = $(API_CPPFLAGS)
 # as of attempt_test
 tests_fabric_limit_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_limit_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_device_test_SOURCES = tests/fabric/device_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_device_test_SOURCES = tests/fabric/device_test.c $(TWIST_SOURCES)
 tests_fabric_device_test_CPPFLAGS = $(API_CPPFLAGS)
 # as of attempt_test
 tests_fabric_device_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
@@ -72,28 +84,28 @@ tests_fabric_device_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_hold_test_SOURCES = tests/fabric/hold_test.c
 tests_fabric_hold_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_hold_test_LDADD = $(API_LIBS)
-tests_fabric_order_test_SOURCES = tests/fabric/order_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_order_test_SOURCES = tests/fabric/order_test.c $(TWIST_SOURCES)
 tests_fabric_order_test_CPPFLAGS = $(API_CPPFLAGS)
 # as of attempt_test
 tests_fabric_order_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_order_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_fence_test_SOURCES = tests/fabric/fence_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_fence_test_SOURCES = tests/fabric/fence_test.c $(TWIST_SOURCES)
 tests_fabric_fence_test_CPPFLAGS = $(API_CPPFLAGS)
 # as of attempt_test
 tests_fabric_fence_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_fence_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_post_test_SOURCES = tests/fabric/post_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_post_test_SOURCES = tests/fabric/post_test.c $(TWIST_SOURCES)
 tests_fabric_post_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_post_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_trap_test_SOURCES = tests/fabric/trap_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_trap_test_SOURCES = tests/fabric/trap_test.c $(TWIST_SOURCES)
 tests_fabric_trap_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_trap_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_bound_test_SOURCES = tests/fabric/bound_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_bound_test_SOURCES = tests/fabric/bound_test.c $(TWIST_SOURCES)
 tests_fabric_bound_test_CPPFLAGS = $(API_CPPFLAGS)
 # as of the next
 tests_fabric_bound_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_bound_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_attempt_test_SOURCES = tests/fabric/attempt_test.c tests/fabric/twist.c tests/fabric/twist.h
+tests_fabric_attempt_test_SOURCES = tests/fabric/attempt_test.c $(TWIST_SOURCES)
 tests_fabric_attempt_test_CPPFLAGS = $(API_CPPFLAGS)
 # twist.c stands before the functions of libraries that the program itself does not call
 tests_fabric_attempt_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stands before functions of libibverbs, librdmacm and the C library in the whole process, and does what they
- * do. Invariant: with all switches as they are at the start nothing is different but that it is counted.
+ * do. Invariant: with all switches as they are at the start nothing is different but that it is counted. What a device says and
+ * grants is in twist_device.c.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -314,10 +315,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *), *qp;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_qp");
-	if (atomic_load(&twist.deepest) && attr->cap.max_recv_wr > atomic_load(&twist.deepest)) {
-		errno = E2BIG;
+	if (!twist_grants_qp(attr))
 		return NULL;
-	}
 	qp = real(pd, attr);
 	pthread_mutex_lock(&gone.lock);
 	for (unsigned int i = 0; qp && i < 256; i++)
@@ -398,6 +397,8 @@ static int poll_living(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 			bool dead = is_gone(wc[i].qp_num);
 
 			atomic_fetch_add(&twist.trapped, dead);
+			if (dead && atomic_load(&twist.dead_fatal))
+				twist_trap("a completion of a queue pair is found that has been destroyed");
 			if (!wire_has_given(&wc[i]) && (!dead || !atomic_load(&twist.cleans)))
 				wc[left++] = wc[i];
 		}
@@ -484,8 +485,11 @@ static int refusal(struct ibv_qp *qp)
 /* As irdma and erdma do, whatever the number of segments; the latter reads through a NULL in a read, too. */
 static void look_at_first(const struct ibv_sge *list, int n, bool read)
 {
-	if (!n && (list ? list->length || list->addr : read))
-		atomic_fetch_add(&twist.first_segments, 1);
+	if (n || !(list ? list->length || list->addr : read))
+		return;
+	atomic_fetch_add(&twist.first_segments, 1);
+	if (atomic_load(&twist.first_fatal))
+		twist_trap("the first segment of an empty list is not empty");
 }
 
 static int (*recv_real)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
@@ -496,7 +500,7 @@ static int recv_twisted(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_re
 
 	look_at_first(wr->sg_list, wr->num_sge, false);
 	*bad = wr;
-	return says ? says : recv_real(qp, wr, bad);
+	return says ? says : twist_says(recv_real(qp, wr, bad));
 }
 
 static int (*shared_real)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
@@ -507,7 +511,7 @@ static int shared_twisted(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ib
 
 	look_at_first(wr->sg_list, wr->num_sge, false);
 	*bad = wr;
-	return says ? says : shared_real(srq, wr, bad);
+	return says ? says : twist_says(shared_real(srq, wr, bad));
 }
 
 static int (*bind_real)(struct ibv_qp *, struct ibv_mw *, struct ibv_mw_bind *);
@@ -599,7 +603,7 @@ static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 		return post_unfenced(qp, wr, bad);
 	if (twist_here.takes && twist_here.takes < twist_here.chain)
 		return post_some(qp, wr, bad);
-	return post_real(qp, wr, bad);
+	return twist_says(post_real(qp, wr, bad));
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *context,
@@ -608,6 +612,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 	struct ibv_cq *(*real)(struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_cq");
+	if (!twist_means(verbs))
+		return real(verbs, entries, context, channel, vector);
 	if (verbs->ops.poll_cq != poll_failing) {
 		poll_real = verbs->ops.poll_cq;
 		verbs->ops.poll_cq = poll_failing;
@@ -627,48 +633,6 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 		return NULL;
 	}
 	return real(verbs, entries, context, channel, vector);
-}
-
-static int (*port_real)(struct ibv_context *, uint8_t, struct ibv_port_attr *, size_t);
-
-static int port_twisted(struct ibv_context *verbs, uint8_t port, struct ibv_port_attr *attr, size_t size)
-{
-	int rc = port_real(verbs, port, attr, size);
-
-	if (atomic_load(&twist.message))
-		attr->max_msg_sz = (uint32_t)(atomic_load(&twist.message) - 1);
-	return rc;
-}
-
-int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
-{
-	struct verbs_context *more = verbs_get_ctx_op(verbs, query_port);
-	int (*real)(struct ibv_context *, struct ibv_device_attr *);
-	int rc;
-
-	if (more && more->query_port != port_twisted) {
-		port_real = more->query_port;
-		more->query_port = port_twisted;
-	}
-	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_device");
-	rc = real(verbs, attr);
-	if (atomic_load(&twist.vendor))
-		attr->vendor_id = (uint32_t)atomic_load(&twist.vendor);
-	if (atomic_load(&twist.reads_unsaid))
-		attr->max_res_rd_atom = 0;
-	if (atomic_load(&twist.unknown)) {
-		attr->vendor_id = 1;
-		attr->max_mw = 1000;
-	}
-	if (atomic_load(&twist.reads))
-		attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = atomic_load(&twist.reads);
-	if (atomic_load(&twist.max_cqe))
-		attr->max_cqe = atomic_load(&twist.max_cqe);
-	if (atomic_load(&twist.places))
-		attr->max_qp_wr = atomic_load(&twist.places);
-	if (atomic_load(&twist.read_sge))
-		attr->max_sge_rd = atomic_load(&twist.read_sge);
-	return rc;
 }
 
 /*
@@ -718,37 +682,3 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	if (!atomic_compare_exchange_strong(&invented, &ours, NULL))
 		real(event);
 }
-
-int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
-{
-	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
-
-	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_qp");
-	return atomic_load(&twist.no_query) ? EOPNOTSUPP : real(qp, attr, mask, init);
-}
-
-struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
-				unsigned int access)
-{
-	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, uint64_t, unsigned int), *mr;
-
-	*(void **)&real = dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
-	atomic_store(&twist.rights, access);
-	atomic_fetch_add(&twist.regions, 1);
-	mr = real(pd, addr, len, iova, access);
-	if (mr && atomic_load(&twist.large_keys)) {
-		mr->lkey |= UINT32_C(1) << 31;
-		mr->rkey |= UINT32_C(1) << 31;
-	}
-	return mr;
-}
-
-#if HAVE_DECL_IBV_IS_FORK_INITIALIZED
-enum ibv_fork_status ibv_is_fork_initialized(void)
-{
-	enum ibv_fork_status (*real)(void);
-
-	*(void **)&real = dlsym(RTLD_NEXT, "ibv_is_fork_initialized");
-	return atomic_load(&twist.old_kernel) ? IBV_FORK_DISABLED : real();
-}
-#endif

@@ -3,6 +3,7 @@
 #ifndef FABRIC_TWIST_H
 #define FABRIC_TWIST_H
 
+#include <infiniband/verbs.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <semaphore.h>
@@ -76,8 +77,22 @@ extern struct twist {
 	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */
 	_Atomic int ports_taken;	/* so many times rdma_connect finds that another socket has its local port */
 	_Atomic int connector;		/* the thread that has called rdma_connect last */
+	_Atomic bool no_srq;		/* the device has no shared receive queues */
+	_Atomic bool no_srq_resize;	/* ... or cannot resize them */
+	_Atomic bool no_windows;	/* it says that it has none */
+	_Atomic bool windows_unmade;	/* it says that it has, and its driver makes none */
+	_Atomic int sge;		/* a request has so many segments at most; 0: as many as the device has */
+	_Atomic bool needs_receives;	/* a queue pair without any is refused */
+	_Atomic int inlines;		/* a queue pair that is to inline so many bytes is refused; 0: no limit */
+	_Atomic int resize_fails;	/* the resize of a completion queue fails with this errno; 0: it does not */
+	_Atomic uint64_t longest;	/* a longer region is refused; 0: no limit */
+	_Atomic int says;		/* enum twist_refusal: what a driver returns that refuses a post */
+	/* what otherwise is counted in first_segments, and in trapped, ends the program */
+	_Atomic bool first_fatal, dead_fatal;
 	_Atomic uint64_t cut_off_ms;	/* when it was cancelled; then `open` */
 } twist;
+
+enum twist_refusal { TWIST_ERRNO, TWIST_MINUS, TWIST_MINUS_ONE };
 
 /* Of each thread. */
 extern __thread struct twist_here {
@@ -94,5 +109,16 @@ extern __thread struct twist_here {
 	int refuses; /* the driver refuses the next post, and returns this; 0: it does not */
 	int dies;    /* the same, and the queue pair has just got into error */
 } twist_here;
+
+/* ------------------------------------------------------------------ between the files of this library */
+
+/* Returns true unless the environment's TWIST_DEVICE names another device: then this one stays as it is. */
+bool twist_means(const struct ibv_context *verbs);
+/* Ends the program: it has done what some device does not stand. */
+_Noreturn void twist_trap(const char *what);
+/* Returns what the driver returns where that of rxe and siw has returned `rc`. */
+int twist_says(int rc);
+/* Returns false, and sets errno, if the driver refuses such a queue pair. */
+bool twist_grants_qp(const struct ibv_qp_init_attr *attr);
 
 #endif

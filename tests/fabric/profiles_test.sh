@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Devices that the lab imitates: each table entry is understood, and two processes exchange over it. In one guest.
+# profiles_test.sh NAME...: instead of that, the whole of datconform over these.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/fabric/rdma.sh"
+imitate=$top_srcdir/tests/fabric/imitate
+
+# those_on LINK: the devices for which this link is taken
+those_on()
+{
+	awk -v link="$1" '/^as-/ && $2 == link { print $1 }' "$top_srcdir/tests/fabric/profiles"
+}
+
+# adapter_of NAME
+adapter_of()
+{
+	[[ " $(those_on rxe0 | xargs) " == *" $1 "* ]] && echo ib-rxe0 || echo iwarp-siw0
+}
+
+every_switch_of_the_table_is_known()
+{
+	local name
+	for name in $(those_on rxe0) $(those_on siw0); do
+		run "$imitate" "$name" /bin/true
+		exits_with 0
+		says_nothing
+	done
+}
+
+unknown_device_or_switch_is_refused()
+{
+	run "$imitate" as-nothing /bin/true
+	exits_with 125
+	says 'no device is called "as-nothing".* as-mlx5 '
+	run env TWIST_SWITCHES='no_srq no_srqs' LD_PRELOAD="$PWD/.libs/libtwist.so" /bin/true
+	exits_with 2
+	says 'no switch is called "no_srqs"'
+	run env TWIST_SWITCHES='inline' LD_PRELOAD="$PWD/.libs/libtwist.so" /bin/true
+	exits_with 2
+	says '"inline", or its value is wrong'
+}
+
+exchanges_over_those_on()
+{
+	local name
+	for name in $(those_on "$1"); do
+		run "$imitate" "$name" examples/exchange "$(adapter_of "$name")"
+		exits_with 0
+		[ "$(grep -c '^PASS  ' "$out")" -eq 7 ] || fails "$name: $(tr '\n' ' ' <"$out")"
+	done
+}
+
+two_processes_exchange_over_each_imitation_of_rxe()
+{
+	exchanges_over_those_on rxe0
+}
+
+two_processes_exchange_over_each_imitation_of_siw()
+{
+	exchanges_over_those_on siw0
+}
+
+# shows NAME PATTERN...: datctl prints such lines of the imitated device
+shows()
+{
+	local name=$1 pattern
+	run "$imitate" "$name" ./datctl show "$(adapter_of "$name")"
+	exits_with 0
+	for pattern in "${@:2}"; do
+		prints "$pattern"
+	done
+}
+
+what_the_device_says_is_what_the_adapter_shows()
+{
+	shows as-mlx5 '^max_message_size += 1073741824'
+	shows as-irdma-roce '^srq_supported += DAT_FALSE' '^max_iov_segments_per_rdma_read += '
+	shows as-hns '^transport_attr\.quirk\.inline_mtu += on, by dat\.conf'
+	shows as-cxgb4 '^transport_attr\.quirk\.writes_unfenced += on, by dat\.conf' '^max_lmr_block_size += '
+	shows as-x722 '^srq_supported += DAT_FALSE'
+}
+
+# Each clause named after the device. In a guest an event may take longer than elsewhere.
+judged()
+{
+	"$imitate" "$1" ./datconform --ia "$(adapter_of "$1")" --patience 20 --tap | sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $1: /"
+	[ "${PIPESTATUS[0]}" -le 1 ] || printf '1..1\nnot ok - %s: datconform comes to its end\n' "$1"
+}
+
+if [ $# -gt 0 ]; then
+	. "$top_srcdir/tests/fabric/joined.sh"
+	for name; do
+		judged "$name"
+	done | joined
+	exit
+fi
+tests every_switch_of_the_table_is_known unknown_device_or_switch_is_refused two_processes_exchange_over_each_imitation_of_rxe \
+	two_processes_exchange_over_each_imitation_of_siw what_the_device_says_is_what_the_adapter_shows

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a device says of itself, and what its driver makes and grants: the hooks for that, as in twist.c.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "twist.h"
+
+bool twist_means(const struct ibv_context *verbs)
+{
+	const char *only = getenv("TWIST_DEVICE");
+
+	return !only || !strcmp(only, ibv_get_device_name(verbs->device));
+}
+
+void twist_trap(const char *what)
+{
+	fprintf(stderr, "twist: %s: a device that does not expect this may have written anywhere\n", what);
+	abort();
+}
+
+int twist_says(int rc)
+{
+	if (rc <= 0)
+		return rc;
+	switch (atomic_load(&twist.says)) {
+	case TWIST_MINUS:
+		return -rc;
+	case TWIST_MINUS_ONE:
+		errno = rc;
+		return -1;
+	default:
+		return rc;
+	}
+}
+
+/* ------------------------------------------------------------------ queue pairs and shared queues */
+
+static bool refuse(int error)
+{
+	errno = error;
+	return false;
+}
+
+bool twist_grants_qp(const struct ibv_qp_init_attr *attr)
+{
+	const struct ibv_qp_cap *cap = &attr->cap;
+	int sge = atomic_load(&twist.sge), inlines = atomic_load(&twist.inlines);
+
+	if (atomic_load(&twist.deepest) && cap->max_recv_wr > atomic_load(&twist.deepest))
+		return refuse(E2BIG);
+	if (atomic_load(&twist.no_srq) && attr->srq)
+		return refuse(EOPNOTSUPP);
+	if (atomic_load(&twist.needs_receives) && !attr->srq && !cap->max_recv_wr)
+		return refuse(EINVAL);
+	if (inlines && cap->max_inline_data >= (uint32_t)inlines)
+		return refuse(EINVAL);
+	if (sge && (cap->max_send_sge > (uint32_t)sge || cap->max_recv_sge > (uint32_t)sge))
+		return refuse(EINVAL);
+	return true;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq *(*real)(struct ibv_pd *, struct ibv_srq_init_attr *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_srq");
+	return twist_means(pd->context) && atomic_load(&twist.no_srq) && !refuse(EOPNOTSUPP) ? NULL : real(pd, attr);
+}
+
+int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	int (*real)(struct ibv_srq *, struct ibv_srq_attr *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_srq");
+	if (twist_means(srq->context) && atomic_load(&twist.no_srq_resize) && (mask & IBV_SRQ_MAX_WR))
+		return EOPNOTSUPP;
+	return real(srq, attr, mask);
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int entries)
+{
+	int (*real)(struct ibv_cq *, int);
+	int fails = twist_means(cq->context) ? atomic_load(&twist.resize_fails) : 0;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_resize_cq");
+	return fails ? fails : real(cq, entries);
+}
+
+static struct ibv_mw *(*window_real)(struct ibv_pd *, enum ibv_mw_type);
+
+/* The device has windows, and its driver makes none. */
+static struct ibv_mw *window_twisted(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	return atomic_load(&twist.windows_unmade) && !refuse(EOPNOTSUPP) ? NULL : window_real(pd, type);
+}
+
+static void hook_windows(struct ibv_context *verbs)
+{
+	if (verbs->ops.alloc_mw == window_twisted)
+		return;
+	window_real = verbs->ops.alloc_mw;
+	verbs->ops.alloc_mw = window_twisted;
+}
+
+/* ------------------------------------------------------------------ attributes */
+
+static int (*port_real)(struct ibv_context *, uint8_t, struct ibv_port_attr *, size_t);
+
+static int port_twisted(struct ibv_context *verbs, uint8_t port, struct ibv_port_attr *attr, size_t size)
+{
+	int rc = port_real(verbs, port, attr, size);
+
+	if (atomic_load(&twist.message))
+		attr->max_msg_sz = (uint32_t)(atomic_load(&twist.message) - 1);
+	return rc;
+}
+
+int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
+{
+	struct verbs_context *more = verbs_get_ctx_op(verbs, query_port);
+	int (*real)(struct ibv_context *, struct ibv_device_attr *);
+	int rc;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_device");
+	if (!twist_means(verbs))
+		return real(verbs, attr);
+	hook_windows(verbs);
+	if (more && more->query_port != port_twisted) {
+		port_real = more->query_port;
+		more->query_port = port_twisted;
+	}
+	rc = real(verbs, attr);
+	if (atomic_load(&twist.vendor))
+		attr->vendor_id = (uint32_t)atomic_load(&twist.vendor);
+	if (atomic_load(&twist.no_srq))
+		attr->max_srq = attr->max_srq_wr = attr->max_srq_sge = 0;
+	if (atomic_load(&twist.no_srq_resize))
+		attr->device_cap_flags &= ~(unsigned int)IBV_DEVICE_SRQ_RESIZE;
+	if (atomic_load(&twist.no_windows))
+		attr->max_mw = 0;
+	if (atomic_load(&twist.sge))
+		attr->max_sge = atomic_load(&twist.sge);
+	if (atomic_load(&twist.reads_unsaid))
+		attr->max_res_rd_atom = 0;
+	if (atomic_load(&twist.unknown)) {
+		attr->vendor_id = 1;
+		attr->max_mw = 1000;
+	}
+	if (atomic_load(&twist.reads))
+		attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = atomic_load(&twist.reads);
+	if (atomic_load(&twist.max_cqe))
+		attr->max_cqe = atomic_load(&twist.max_cqe);
+	if (atomic_load(&twist.places))
+		attr->max_qp_wr = atomic_load(&twist.places);
+	if (atomic_load(&twist.read_sge))
+		attr->max_sge_rd = atomic_load(&twist.read_sge);
+	return rc;
+}
+
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_qp");
+	return twist_means(qp->context) && atomic_load(&twist.no_query) ? EOPNOTSUPP : real(qp, attr, mask, init);
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+				unsigned int access)
+{
+	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, uint64_t, unsigned int), *mr;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
+	if (twist_means(pd->context) && atomic_load(&twist.longest) && len > atomic_load(&twist.longest)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	atomic_store(&twist.rights, access);
+	atomic_fetch_add(&twist.regions, 1);
+	mr = real(pd, addr, len, iova, access);
+	if (mr && atomic_load(&twist.large_keys)) {
+		mr->lkey |= UINT32_C(1) << 31;
+		mr->rkey |= UINT32_C(1) << 31;
+	}
+	return mr;
+}
+
+#if HAVE_DECL_IBV_IS_FORK_INITIALIZED
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	enum ibv_fork_status (*real)(void);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_is_fork_initialized");
+	return atomic_load(&twist.old_kernel) ? IBV_FORK_DISABLED : real();
+}
+#endif

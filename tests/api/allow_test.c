@@ -71,9 +71,10 @@ static DAT_RETURN write_a(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 /* Returns the words that dat_ia_query() returns in the attribute "allow". */
 static const char *shown(void)
 {
-	const char *words = api_named_attr("allow");
-
-	return words ? words : "";
+	for (int i = 0; i < api.prov.num_provider_specific_attr; i++)
+		if (!strcmp(api.prov.provider_specific_attr[i].name, "allow"))
+			return api.prov.provider_specific_attr[i].value;
+	return "";
 }
 
 /* ------------------------------------------------------------------ the default */

@@ -148,14 +148,6 @@ DAT_EVD_HANDLE api_evd_cno(DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE c
 	return evd;
 }
 
-const char *api_named_attr(const char *name)
-{
-	for (int i = 0; i < api.prov.num_provider_specific_attr; i++)
-		if (!strcmp(api.prov.provider_specific_attr[i].name, name))
-			return api.prov.provider_specific_attr[i].value;
-	return NULL;
-}
-
 DAT_EVD_HANDLE api_evd(DAT_COUNT qlen, DAT_EVD_FLAGS flags)
 {
 	return api_evd_cno(qlen, flags, DAT_HANDLE_NULL);

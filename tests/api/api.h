@@ -93,7 +93,6 @@ void api_skip_where_nothing_waits(void); /* ends the test for such an adapter */
 void api_skip_where_any_message_wakes(void);
 
 /* Objects; each REQUIREs success. */
-const char *api_named_attr(const char *name); /* of the open adapter; NULL if it has none of this name */
 DAT_EVD_HANDLE api_evd(DAT_COUNT qlen, DAT_EVD_FLAGS flags);
 DAT_EVD_HANDLE api_evd_cno(DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_CNO_HANDLE cno);
 DAT_CNO_HANDLE api_cno(void);

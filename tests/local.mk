@@ -4,7 +4,7 @@
 # kernel copies nothing between processes, and messages beyond 8 KiB are long; soft-eager, where messages of 1 MiB
 # still count as short; soft-hasty, which gives a peer one second to open a connection, and a tenth to answer, and
 # soft-hasty-bounce, where the kernel copies nothing as well; soft-none and soft-no-word, which allow nothing; and
-# soft-unsealed, which maps memory of peers that can lose pages), a DAT_SOFT_REALM of its own, so that no other program on this host, of
+# soft-unsealed, which maps memory of peers that can lose pages; soft-strict, which has strict=on), a DAT_SOFT_REALM of its own, so that no other program on this host, of
 # another run or of this one, listens where it connects to (a Debian under build/systems/ counts its processes anew, but has this
 # host's abstract sockets), and the sanitizers' options.
 TEST_EXTENSIONS = .sh
@@ -59,6 +59,7 @@ tests/dat.conf: Makefile
 		echo 'soft-hasty u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "handshake_timeout=1000 peer_timeout=100" ""'; \
 		echo 'soft-none u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "allow=none" ""'; \
 		echo 'soft-no-word u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "allow=" ""'; \
+		echo 'soft-strict u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "strict=on" ""'; \
 		echo 'soft-hasty-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off peer_timeout=100" ""'; \
 		echo 'soft-unsealed u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "share=unsealed" ""'; \
 		echo 'soft-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off eager_limit=8192" ""'; \

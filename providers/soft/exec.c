@@ -19,6 +19,7 @@
 #include "send.h"
 #include "setup.h"
 #include "share.h"
+#include "strict.h"
 #include "xfer.h"
 #include <errno.h>
 #include <sched.h>
@@ -478,8 +479,10 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 		 */
 		atomic_store_explicit(&dir->ip->waits, 1, memory_order_relaxed);
 		soft_fence();
-		if (!soft_recv_posted(dir->tp, seq))
-			return false;
+		if (!soft_recv_posted(dir->tp, seq)) {
+			*status = DAT_DTO_ERR_RECEIVER_NOT_READY;
+			return dir->initiator && soft_strict_not_ready(dir->ep);
+		}
 	}
 	desc = soft_port_desc(dir->tp, dir->tl, seq);
 	if (!exec_match(dir, r, desc, status))

@@ -406,14 +406,23 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 
 /* ---- attributes ---- */
 
+/* What is shown of an adapter with strict=on only, so it comes last. */
+#define STRICT_ATTRS									\
+	{ "strict", "on: what fails on RDMA hardware fails here, too" },		\
+	{ "receiver_not_ready", "a message waits one second for its receive" },
+
+enum { PLAIN_ATTRS = 2, ALL_ATTRS = 4 };
+
 static const DAT_NAMED_ATTR attr_cma[] = {
 	{ "transport", "shared memory" },
 	{ "copy", "process_vm_readv/writev" },
+	STRICT_ATTRS
 };
 static const DAT_NAMED_ATTR attr_bounce[] = {
 	{ "transport", "shared memory" },
 	{ "copy",
 	  "through the peer's bounce thread (the kernel refuses process_vm_readv, or cma=off): slower" },
+	STRICT_ATTRS
 };
 
 static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
@@ -446,7 +455,8 @@ static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	a->srq_supported = a->srq_watermarks = a->srq_pz_difference = a->srq_info =
 		a->ep_recv_info = true;
 	a->transport_attr = cma ? attr_cma : attr_bounce;
-	a->transport_attr_count = 2;
+	a->transport_attr_count = ia->strict ? ALL_ATTRS : PLAIN_ATTRS;
+	a->write_for_read_required = ia->strict;
 }
 
 static const struct datp_ops soft_ops = {

@@ -36,6 +36,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/soft.h \
 	providers/soft/sparse.c providers/soft/sparse.h \
 	providers/soft/srq.c providers/soft/srq.h \
+	providers/soft/strict.c providers/soft/strict.h \
 	providers/soft/teardown.c \
 	providers/soft/tick.c providers/soft/tick.h \
 	providers/soft/turn.c providers/soft/turn.h \

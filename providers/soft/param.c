@@ -79,6 +79,8 @@ static const struct datp_option table[] = {
 			 "whether the kernel is asked to copy between processes"),
 	DATP_OPTION_ENUM("share", struct soft_ia, want_share, SOFT_SHARE_ON, shares,
 			 "which memory of peers is mapped"),
+	DATP_OPTION_BOOL("strict", struct soft_ia, strict, false,
+			 "whether what fails on RDMA hardware fails here, too"),
 	DATP_OPTION_BYTES("eager_limit", struct soft_ia, eager_limit, 0, SOFT_EAGER_MIN,
 			  SOFT_EAGER_MAX, "the longest message that goes through the ring"),
 	DATP_OPTION_TIME("peer_timeout", struct soft_ia, patience_ms, SOFT_PATIENCE_MS, 1,

@@ -13,6 +13,7 @@
 #include "exec.h"
 #include "mr.h"
 #include "recv.h"
+#include "strict.h"
 #include "xfer.h"
 #include <string.h>
 
@@ -252,6 +253,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	if (wqe->op == DATP_SEND)
 		soft_exec_keep_turn(ep, posted, particular->msg);
 	soft_sq_reap(ep);
+	soft_strict_waits(ep);
 }
 
 /*
@@ -275,6 +277,8 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	struct soft_sqe e = { .msg = ep->msg };
 	enum datp_err err = soft_mr_check_iov(ia->own, soft_pz_id(base->pz), iov, n, false);
 
+	if (!err)
+		err = soft_strict_post(ep, wqe, iov, n);
 	if (err ||
 	    !ep->open) /* The connection has just ended, and its state will say so in a moment: the request is left for the flush */
 		return err;
@@ -296,6 +300,8 @@ enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe,
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
 
+	if (!err)
+		err = soft_strict_post(soft_ep(base), wqe, iov, n);
 	if (!err && soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
 	return err;
@@ -308,6 +314,8 @@ enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, true);
 
+	if (!err)
+		err = soft_strict_post(soft_ep(base), wqe, iov, n);
 	if (!err && soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
 	return err;
@@ -325,7 +333,9 @@ enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 
 	e.remote.addr = addr;
 	e.remote.len = len;
-	err = soft_rmr_prepare(ia, (struct soft_rmr *)rmr, wqe, lmr, &e);
+	err = soft_strict_post(soft_ep(base), wqe, NULL, 0);
+	if (!err)
+		err = soft_rmr_prepare(ia, (struct soft_rmr *)rmr, wqe, lmr, &e);
 	if (err)
 		return err;
 	*context = e.remote.rmr_context;

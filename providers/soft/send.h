@@ -101,11 +101,11 @@ static inline void soft_cell_address(struct soft_cell *cell, const struct soft_e
 /* Returns true if there is credit for one more eager message to the peer. EP lock, open. */
 static inline bool soft_send_credit(struct soft_ep *ep)
 {
-	if (__builtin_expect(ep->msg - ep->credit < SOFT_CREDITS, 1))
+	if (__builtin_expect(ep->msg - ep->credit < ep->credits, 1))
 		return true;
 	/* acquire: pairs with the receiver's release in soft_recv_count() */
 	ep->credit = atomic_load_explicit(&ep->rport->delivered, memory_order_acquire);
-	return ep->msg - ep->credit < SOFT_CREDITS;
+	return ep->msg - ep->credit < ep->credits;
 }
 
 /* Returns true if the receive at position `seq` is posted, by the peer or by us: whoever owns the port. */

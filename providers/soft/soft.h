@@ -240,6 +240,7 @@ struct soft_ep {
 	const struct soft_cell *next_cell;
 	uint32_t msg;	    /* messages sent */
 	uint32_t credit;    /* the peer's `delivered`, as last read */
+	uint32_t credits;   /* eager messages that the peer may still have to deliver: SOFT_CREDITS, or 0 if none may be eager */
 	/* `busy` of the slot of our last message that had one: 0 when the peer has read it; or NULL */
 	const _Atomic uint32_t *last_unread;
 	/*
@@ -296,6 +297,10 @@ struct soft_ep {
 	} look[2];
 	/* A bind waits until then for accesses through the old window to end; 0: none waits. EP lock */
 	uint64_t bind_until;
+	/* strict.c, EP lock: the request `rnr_seq` has found no receive, and may wait until then; 0: none */
+	uint64_t rnr_until;
+	uint32_t rnr_seq;
+	uint32_t suppressed; /* ... the last so many requests have suppressed completions */
 };
 
 struct soft_srq {
@@ -341,6 +346,8 @@ struct soft_ia {
 	/* the IAs of this host that we meet have this realm; "": they have none */
 	char realm[SOFT_REALM_MAX + 1];
 	bool want_cma;
+	bool strict;		    /* see strict.h */
+	_Atomic bool strict_waits;  /* requests of an endpoint wait: the tick looks at them */
 	uint32_t want_share;	 /* enum soft_sharing */
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */

@@ -13,6 +13,7 @@
 #include "recv.h"
 #include "setup.h"
 #include "sock.h"
+#include "strict.h"
 #include <string.h>
 #include <errno.h>
 #include <sys/epoll.h>
@@ -74,6 +75,7 @@ static void tick_event(void *arg, uint32_t events)
 	more = soft_sockets_retry(ia) || more;
 	more = soft_held_serve(ia) || more;
 	more = soft_teardowns_put_off_serve(ia) || more;
+	more = soft_strict_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

@@ -78,6 +78,7 @@ SOFT_API_TESTS = \
 	tests/soft/share_test \
 	tests/soft/steady_test \
 	tests/soft/stop_test \
+	tests/soft/strict_test \
 	tests/soft/thread_test \
 	tests/soft/straight_test
 
@@ -174,6 +175,9 @@ tests_soft_steady_test_SOURCES = tests/soft/steady_test.c
 tests_soft_steady_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_steady_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
+tests_soft_strict_test_SOURCES = tests/soft/strict_test.c
+tests_soft_strict_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_strict_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_stop_test_SOURCES = tests/soft/stop_test.c
 tests_soft_stop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_stop_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
@@ -210,6 +214,7 @@ SOFT_MODEL_SOURCES = \
 	providers/soft/recv.c \
 	providers/soft/send.c \
 	providers/soft/srq.c \
+	providers/soft/strict.c \
 	providers/soft/turn.c \
 	tests/soft/model.c \
 	tests/soft/model.h \

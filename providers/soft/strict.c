@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an adapter with strict=on punishes; see strict.h. Such an adapter sends nothing by cells (soft_ep.credits is 0), so that
+ * each message is a request in the queue until the peer has posted its receive.
+ */
+#include "strict.h"
+#include "bound.h"
+#include "exec.h"
+#include "mr.h"
+#include "port.h"
+#include "recv.h"
+#include "tick.h"
+
+/* Returns true if each segment is in memory that has the right to remote writes. */
+static bool sink_is_remote(const struct soft_mr *own, const struct datp_sge *iov, int n)
+{
+	struct soft_range range;
+
+	for (int i = 0; i < n; i++)
+		if (iov[i].len && soft_mr_get(own, iov[i].lmr_context, &range) &&
+		    !(range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+			return false;
+	return true;
+}
+
+enum datp_err soft_strict_post(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	if (!ia->strict)
+		return DATP_OK;
+	if (ep->suppressed >= ep->base.sq.max) {
+		datp_log(1,
+			 "soft: adapter %s: the completions of the last %u requests are suppressed, which is all that the "
+			 "endpoint's queue holds; hardware reuses their places when a later request completes, so request a "
+			 "completion before that (strict=on)",
+			 ia->base.name, ep->suppressed);
+		return DATP_ERR_CREDITS;
+	}
+	if (wqe->op == DATP_RDMA_READ && !sink_is_remote(ia->own, iov, n)) {
+		datp_log(1,
+			 "soft: adapter %s: the memory that an RDMA Read goes to is not registered with "
+			 "DAT_MEM_PRIV_REMOTE_WRITE_FLAG, which iWARP devices need (strict=on)",
+			 ia->base.name);
+		return DATP_ERR_PRIV_WRITE;
+	}
+	ep->suppressed = wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG ? ep->suppressed + 1 : 0;
+	return DATP_OK;
+}
+
+/* Returns true if requests of this side have not been executed. EP lock. */
+static bool is_waiting(const struct soft_ep *ep)
+{
+	/* relaxed: written under the EP lock */
+	return ep->open && !ep->failing && ep->sq_reaped != atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+}
+
+void soft_strict_waits(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	if (!ia->strict || !is_waiting(ep))
+		return;
+	/* relaxed: only tells the tick to look, which takes the EP lock for each endpoint */
+	atomic_store_explicit(&ia->strict_waits, true, memory_order_relaxed);
+	soft_tick_set(ia);
+}
+
+bool soft_strict_not_ready(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint64_t now;
+	uint32_t seq;
+
+	if (!ia->strict)
+		return false;
+	now = soft_now_ms();
+	/* relaxed: only the holder of the execution lock writes it, and that is the caller */
+	seq = atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed);
+	if (ep->rnr_until && ep->rnr_seq == seq) {
+		if (now < ep->rnr_until)
+			return false;
+		datp_log(1,
+			 "soft: adapter %s: a message has found no receive for %d ms, so its connection ends: the peer posts "
+			 "its receives before the messages come, as RDMA hardware needs it (strict=on)",
+			 ia->base.name, SOFT_STRICT_RNR_MS);
+		return true;
+	}
+	ep->rnr_until = now + SOFT_STRICT_RNR_MS;
+	ep->rnr_seq = seq;
+	return false;
+}
+
+bool soft_strict_serve(struct soft_ia *ia)
+{
+	bool left = false;
+
+	/* relaxed: whoever sets it sets the timer afterwards */
+	if (!atomic_exchange_explicit(&ia->strict_waits, false, memory_order_relaxed))
+		return false;
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = soft_port_ep(ia, i);
+
+		if (!ep)
+			continue;
+		datp_lock(&ep->base.lock);
+		if (is_waiting(ep)) {
+			soft_exec_run(ep, true);
+			soft_sq_reap(ep);
+			left = left || is_waiting(ep);
+		}
+		datp_unlock(&ep->base.lock);
+	}
+	if (left)
+		atomic_store_explicit(&ia->strict_waits, true, memory_order_relaxed);
+	return left;
+}

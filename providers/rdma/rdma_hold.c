@@ -79,7 +79,8 @@ enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr
 	kept->wr = *wr;
 	if (bytes)
 		memcpy(kept->sge, wr->sg_list, bytes);
-	kept->wr.sg_list = kept->sge;
+	/* irdma accesses the first segment, whatever their number is */
+	kept->wr.sg_list = bytes ? kept->sge : NULL;
 	if (!ep->kept) {
 		ep->kept_end = &ep->kept;
 		/*

@@ -126,7 +126,8 @@ bool judge_reaches(void);
  * only the end of the connection shows that the peer has refused an RDMA operation, and not the
  * completion. "accept" = "unconfirmed": the accepting side cannot detect whether the connecting
  * side is still there. "read_right" = "unchecked": the device executes RDMA Reads of memory without
- * the right to be read remotely. "solicited" = "unknown": any message wakes a thread that waits for
+ * the right to be read remotely. "write_right" = "unchecked": what may be written locally may be
+ * written remotely, too. "solicited" = "unknown": any message wakes a thread that waits for
  * solicited ones. "broken" = "unsure": a connection may break and be reported as disconnected.
  * "short_receive" = "flushed": a receive that is too short for its message may complete as flushed.
  */
@@ -135,6 +136,8 @@ bool judge_refusals_are_told(void);
 bool judge_accepts_are_confirmed(void);
 bool judge_reads_are_checked(void);
 #define NEEDS_READ_RIGHT() NEEDS(judge_reads_are_checked(), "read_right")
+bool judge_writes_are_checked(void);
+#define NEEDS_WRITE_RIGHT() NEEDS(judge_writes_are_checked(), "write_right")
 bool judge_solicited_are_known(void);
 bool judge_breaks_are_sure(void);
 bool judge_short_receives_are_told(void);

@@ -325,6 +325,11 @@ bool judge_reads_are_checked(void)
 	return !declares("read_right", "unchecked");
 }
 
+bool judge_writes_are_checked(void)
+{
+	return !declares("write_right", "unchecked");
+}
+
 bool judge_solicited_are_known(void)
 {
 	return !declares("solicited", "unknown");

@@ -423,7 +423,8 @@ CLAUSE_EACH("EP_RDMA_READ-10") { NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_s
 			    remote_fault(READ, true, KIT_REMOTE, 0, DEFAULT); }
 CLAUSE_EACH("EP_RDMA_READ-11") { remote_fault(READ, false, KIT_REMOTE, 4096 - 63, DEFAULT); }
 CLAUSE_EACH("EP_RDMA_READ-18") { remote_fault(READ, false, KIT_REMOTE, 4096 - 63, SUPPRESS); }
-CLAUSE_EACH("EP_RDMA_WRITE-09") { remote_fault(WRITE, false, NO_WRITE, 0, DEFAULT); }
+CLAUSE_EACH("EP_RDMA_WRITE-09") { NEEDS_WRITE_RIGHT();
+			     remote_fault(WRITE, false, NO_WRITE, 0, DEFAULT); }
 CLAUSE_EACH("EP_RDMA_WRITE-10") { remote_fault(WRITE, false, KIT_REMOTE, 4096 - 63, DEFAULT); }
 CLAUSE_EACH("EP_RDMA_WRITE-10") { remote_fault(WRITE, false, KIT_REMOTE, (size_t)-1, DEFAULT); }
 CLAUSE_EACH("EP_RDMA_WRITE-10", "PZ_CREATE-05")
@@ -431,7 +432,8 @@ CLAUSE_EACH("EP_RDMA_WRITE-10", "PZ_CREATE-05")
 	NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_support");
 	remote_fault(WRITE, true, KIT_REMOTE, 0, DEFAULT);
 }
-CLAUSE_EACH("LMR_CREATE-13") { remote_fault(WRITE, false, KIT_LOCAL, 0, DEFAULT); }
+CLAUSE_EACH("LMR_CREATE-13") { NEEDS_WRITE_RIGHT();
+			  remote_fault(WRITE, false, KIT_LOCAL, 0, DEFAULT); }
 
 /* Transfers `bytes` bytes through a list of segments with the odd lengths sizes[]. */
 static void scatter(enum op op, size_t bytes)

@@ -103,7 +103,7 @@ static void want_local_fault(struct kit_pair *p, DAT_RETURN ret, DAT_RETURN type
 static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_RMR_TRIPLET to,
 			  bool write)
 {
-	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_SINK);
 	DAT_LMR_TRIPLET seg = kit_seg(&own, 0, to.segment_length);
 
 	memset(target->mem, write ? 0 : 0x77, target->size);
@@ -123,7 +123,7 @@ static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_
 /* a writes to and reads from b's memory. */
 static void want_reach(struct kit_pair *p, DAT_RMR_TRIPLET to)
 {
-	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_SINK);
 	void *there = (void *)(uintptr_t)to.target_address;
 	DAT_LMR_TRIPLET seg = kit_seg(&own, 0, to.segment_length);
 
@@ -433,7 +433,7 @@ static void register_common(void)
 
 static void read_common(const struct kit_buf *from, unsigned int seed)
 {
-	struct kit_buf own = kit_buf(1000, KIT_LOCAL);
+	struct kit_buf own = kit_buf(1000, KIT_SINK);
 
 	MUST_RET(kit_read(common.p.a.ep, kit_seg(&own, 0, 1000), kit_target(from, 0, 1000), 1,
 			  DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -536,6 +536,7 @@ CLAUSE_PASSIVE("LMR_CREATE-13")
 
 	kit_pair(&p, NULL);
 	by_lmr_context.rmr_context = local.context;
+	NEEDS_WRITE_RIGHT();
 	want_no_reach(&p, &local, kit_target(&local, 0, 64), true);
 	want_no_reach(&p, &local, by_lmr_context, true);
 	want_no_reach(&p, &local, kit_target(&ro, 0, 64), true);
@@ -725,7 +726,7 @@ CLAUSE("LMR_SYNC_W-01", "LMR_SYNC_W-03")
 
 CLAUSE_PASSIVE("LMR_SYNC_R-04", "LMR_SYNC_R-05", "LMR_SYNC_R-06")
 {
-	struct kit_buf own = kit_buf_a(SIZE, KIT_LOCAL), buf = kit_buf(SIZE, KIT_REMOTE);
+	struct kit_buf own = kit_buf_a(SIZE, KIT_SINK), buf = kit_buf(SIZE, KIT_REMOTE);
 	struct kit_buf other = kit_buf_in(kit_pz(), SIZE, KIT_REMOTE);
 	struct kit_buf local = kit_buf(SIZE, KIT_LOCAL);
 	DAT_LMR_TRIPLET segs[3] = { kit_seg(&buf, 0, SIZE), kit_seg(&other, 0, SIZE),

@@ -19,7 +19,7 @@ static struct {
 static void make_rmr(void)
 {
 	NEEDS(t.attr.max_rmrs > 0, "max_rmrs");
-	w.own = kit_buf_a(SIZE, KIT_LOCAL);
+	w.own = kit_buf_a(SIZE, KIT_SINK);
 	w.target = kit_buf(SIZE, KIT_REMOTE);
 	MUST_RET(dat_rmr_create(t.pz, &w.rmr), DAT_SUCCESS);
 }

@@ -233,6 +233,8 @@ static void fill_named(struct rdma_ia *ia)
 		name_attr(ia, "solicited", "unknown");
 	if (rdma_has(ia, RDMA_READS_UNCHECKED))
 		name_attr(ia, "read_right", "unchecked");
+	if (rdma_has(ia, RDMA_WRITE_SINKS))
+		name_attr(ia, "write_right", "unchecked");
 	if (rdma_has(ia, RDMA_SHORT_FLUSHED))
 		name_attr(ia, "short_receive", "flushed");
 	name_quirks(ia);
@@ -298,6 +300,9 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	uint64_t region = rdma_longest_region(ia);
 
 	memset(a, 0, sizeof(*a));
+	/* where the right is not given to all memory, by readsink=strict, the program asks for it */
+	a->write_for_read_required = (ia->opt.quirks_off & rdma_quirk_bit(RDMA_WRITE_SINKS)) &&
+				     ia->kind->transport == IBV_TRANSPORT_IWARP;
 	snprintf(a->adapter_name, sizeof(a->adapter_name), "%s",
 		 ibv_get_device_name(ia->verbs->device));
 	snprintf(a->vendor_name, sizeof(a->vendor_name), "0x%06x", ia->dev.vendor_id);

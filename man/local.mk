@@ -15,6 +15,7 @@ MAN_PAGES = \
 	man/opendat.7 \
 	man/opendat-containers.7 \
 	man/opendat-dat2.7 \
+	man/opendat-devices.7 \
 	man/opendat-fault.7 \
 	man/opendat-ib.7 \
 	man/opendat-iwarp.7 \

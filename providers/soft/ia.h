@@ -9,7 +9,7 @@
 void soft_ia_describe(struct soft_ia *ia);
 /* Returns the arena of the IA with this id, with a reference, or NULL if it is no IA of this process. */
 struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid);
-/* Has the service thread go round its queues: soft_ia_ring() soon; soft_ia_rung(), on the service thread, now. */
+/* soft_ia_ring() makes the service thread serve all queues soon; soft_ia_rung(), on the service thread, serves them now. */
 void soft_ia_ring(struct soft_ia *ia);
 void soft_ia_rung(struct soft_ia *ia);
 /* From now on the service thread is notified of every arrival (for watermarks). */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Events of one peer that another peer has overwritten. All peers of an adapter write to the
- * word at which a queue's ready list begins, and to the words that name the thread to wake. A
- * peer that overwrites them removes what others put there, and those have no cause to do so again.
- * So if there are several peers, the service thread looks twice a second for two things:
+ * word at which a queue's ready list begins, and to the words that name the thread to wake. A faulty
+ * peer may overwrite what the others have written there, and the others do not write it again. So if
+ * there are several peers, the service thread looks twice a second for two things:
  *
- * - A port says that it is on the list of its queue, said so at the last look, and is not on it. The
- *   service thread serves it itself, because the peer may overwrite the list all the time.
+ * - A port whose flag says that it is on its queue's ready list, now and at the last look, although it
+ *   is not on the list. The service thread serves the port itself. It does not put the port back on
+ *   the list, because the faulty peer may overwrite the list at any time.
  *
- * - A cell or a list waits in a queue since the last look. The service thread wakes all who sleep at
- *   that queue, and goes round for those whom it notifies.
+ * - A cell or a ready list that nobody has taken from its queue since the last look. The service
+ *   thread wakes all threads that sleep at that queue, and notifies the other consumers.
  *
  * Mostly both are events that the program has not polled yet. Invariant: what is done here changes
  * no result, whatever is found: if nothing was lost, a look only does early what a poll does.
@@ -26,7 +27,10 @@
 #include "recv.h"
 #include "setup.h"
 
-/* Looks after the last of several peers has gone: two find what it overwrote just before. */
+/*
+ * How many looks are due while there are several peers. The look at hand takes one, so two are left when all peers but one have
+ * gone: as many as it takes to find what a peer overwrote just before it went.
+ */
 #define LOOKS_AFTER 3u
 
 void soft_lost_begin_locked(struct soft_ia *ia)
@@ -60,9 +64,9 @@ static void port_look_locked(struct soft_ep *ep, enum soft_side side)
 }
 
 /*
- * Looks at all ports, without the endpoints' locks: these are mostly biased to the program's
- * threads, which would have to pass fences. A port's memory changes only while the endpoint has no
- * peer, or under soft_ia.lock.
+ * Looks at all ports, without the endpoints' locks: most of these are biased to threads of the
+ * program, and to take a lock from such a thread makes it pass a memory fence. A port's memory
+ * changes only while the endpoint has no peer, or under soft_ia.lock.
  */
 static void ports_look(struct soft_ia *ia)
 {
@@ -114,7 +118,7 @@ static void cqs_look(struct soft_ia *ia)
 		}
 		soft_cq_release(cq);
 	}
-	/* arms the queues whose consumers this thread notifies again, whether or not the last arming was lost */
+	/* Notifies consumers as the doorbell does, and arms their queues again, because the last arming may be overwritten. */
 	if (ring)
 		soft_ia_rung(ia);
 }

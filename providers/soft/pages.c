@@ -48,7 +48,7 @@ struct range {
 
 enum verdict { GOOD, MORE, NOT_THERE, NOT_WRITABLE, UNKNOWN };
 
-/* Has the kernel read a byte, which it does not if a container forbids that, or if the memory is a device's. */
+/* Returns true if the kernel can read the byte. It cannot if a container forbids the call, or if the memory is a device's. */
 static bool byte_is_read(uint64_t addr)
 {
 	unsigned char byte;

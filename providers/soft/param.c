@@ -98,7 +98,7 @@ enum datp_err soft_param_realm(struct soft_ia *ia)
 
 	if (!realm)
 		realm = "";
-	/* it becomes a part of listeners' names, and those of two listeners must differ */
+	/* the realm is a part of a listener's name; another character in it could make two listeners' names equal */
 	if (strlen(realm) > SOFT_REALM_MAX || realm[strspn(realm, good)]) {
 		datp_log(1,
 			 "soft: adapter %s: DAT_SOFT_REALM=%s is not a valid name; use up to %d "

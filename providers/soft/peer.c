@@ -120,9 +120,9 @@ static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *r
 }
 
 /*
- * As soft_peer_map(), in an extent for something of at most `most` bytes. No honest extent is
- * longer, and a longer one is not mapped: for a process with locked mappings the kernel would at
- * once take memory for all of it.
+ * As soft_peer_map(), in an extent that was made for a piece of at most `most` bytes. A longer extent
+ * than an arena makes for such a piece is refused, because mapping it could use up memory: in a
+ * process that locks its mappings (mlockall), the kernel allocates all of a mapping at once.
  */
 static void *peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size, uint64_t most)
 {
@@ -204,7 +204,10 @@ static void peer_delete(struct soft_peer *peer)
 	soft_shares_drop(peer);
 	soft_ports_reclaim(peer);
 	soft_arena_put(peer->arena);
-	/* a bounce thread that has not answered yet may answer when its process continues, so nobody uses that mailbox again */
+	/*
+	 * If a live peer's bounce thread has not answered yet, it may still write its answer (its
+	 * process may be stopped, for instance), so that mailbox is never freed.
+	 */
 	if (!peer->mailbox || atomic_load(&peer->dead) ||
 	    atomic_load_explicit(&peer->mailbox->state, memory_order_acquire) != SOFT_MAILBOX_ASKED)
 		soft_arena_free(peer->ia, &peer->mailbox_mem);
@@ -214,8 +217,9 @@ static void peer_delete(struct soft_peer *peer)
 }
 
 /*
- * Maps the peer's slots. What it says of them is read once, and has to be what soft_slots_init()
- * writes: so they lie on lines of their own, and their total length does not overflow.
+ * Maps the peer's slots. Their number and size are read once from the peer's header, and refused if
+ * soft_slots_init() would not write them: then each slot begins at a cache line, and the total length
+ * does not overflow.
  */
 static bool peer_slots(struct soft_peer *peer)
 {
@@ -305,7 +309,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	ia->peer_of_name[name] = peer;
 	soft_lost_begin_locked(ia);
 	datp_unlock(&ia->lock);
-	soft_tick_set(ia); /* for the first look of lost.c */
+	soft_tick_set(ia); /* starts the timer by which lost.c looks at the queues, if there are several peers */
 	return peer;
 }
 
@@ -329,7 +333,7 @@ void soft_peer_put(struct soft_peer *peer)
 		while (*p != peer)
 			p = &(*p)->next;
 		*p = peer->next;
-		soft_slots_reclaim(ia, peer); /* before its names belong to another peer */
+		soft_slots_reclaim(ia, peer); /* before another peer can get its names */
 		for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
 			if (ia->name_used[i] && ia->peer_of_name[i] == peer) {
 				ia->peer_of_name[i] = NULL;
@@ -344,8 +348,8 @@ void soft_peer_put(struct soft_peer *peer)
 }
 
 /*
- * Rings over a socket that both sides keep; before there is one, over any socket that leads to the
- * peer, which watches its end as well. ia.lock
+ * Rings the peer through a socket that both sides keep. Before there is one, it takes any socket to
+ * the peer, whose service thread watches all of them. ia.lock
  */
 static void peer_wake_locked(struct soft_peer *peer)
 {
@@ -380,14 +384,14 @@ void soft_peers_wake(struct soft_ia *ia)
 }
 
 /*
- * Marks the peer as dead. When this returns, what it had asked of our bounce thread is done or
- * never will be. The bounce thread may be copying for it to and from our memory, and nobody waits
- * for an execution lock whose holder is dead: so whoever learns of the death calls this before the
- * memory belongs to the consumer again.
+ * Marks the peer as dead. When this returns, our bounce thread does not access the consumer's memory
+ * for the peer any more: it has finished a copy that the peer asked for, and begins no other.
+ * Whoever learns of the death calls this before the consumer gets the memory back, because no other
+ * wait covers such a copy: nobody waits for an execution lock whose holder is dead.
  */
 static void peer_mark_dead(struct soft_peer *peer)
 {
-	/* sequentially consistent: see soft_bounce_leave(); it also releases what we know of the peer */
+	/* sequentially consistent: see soft_bounce_leave(). It is also the release for soft_peer_lost() */
 	atomic_store(&peer->dead, 1);
 	soft_bounce_leave(peer->ia, peer);
 }
@@ -404,7 +408,7 @@ void soft_peer_died(struct soft_peer *peer)
 	datp_lock(&ia->lock);
 	soft_cqs_reclaim(ia, peer);
 	datp_unlock(&ia->lock);
-	/* those who sleep have been woken; this is for those whom the service thread tells */
+	/* The threads that sleep at queues have been woken; the service thread notifies the other consumers. */
 	soft_ia_ring(ia);
 }
 
@@ -461,7 +465,7 @@ enum datp_err soft_peer_mailbox(struct soft_peer *peer, struct soft_ref *ref)
 	memset(ref, 0, sizeof *ref);
 	if (peer->self || peer->cma)
 		return DATP_OK;
-	/* under its lock, because two endpoints may be the first at once */
+	/* under its lock, because two endpoints may need the mailbox for the first time at once */
 	datp_lock(&peer->mailbox_lock);
 	if (!peer->mailbox) {
 		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->mailbox,

@@ -33,7 +33,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last reference unmaps the peer's memory */
 /*
- * Has a peer's service thread go round its queues, by a message over a socket to it. It never waits
+ * Makes a peer's service thread serve all its queues, by a message over a socket to it. It never waits
  * and raises no signal, whatever the peer does. Takes soft_ia.lock.
  */
 void soft_peer_wake(struct soft_peer *peer);

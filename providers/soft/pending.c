@@ -23,7 +23,7 @@
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
 #define REQUEST_MIN 64u
-#define RESERVE	    16u /* one process does not get this part of the descriptors */
+#define RESERVE	    16u /* the last sixteenth of the descriptors is not for one process alone */
 #define LOOKS	    4 /* checks within the time limit */
 
 static uint64_t now_ms(void)
@@ -88,7 +88,7 @@ static struct soft_socket *next_overdue(struct soft_ia *ia)
 	uint64_t now;
 
 	datp_lock(&ia->lock);
-	now = now_ms(); /* under the lock: no time limit has begun after it */
+	now = now_ms(); /* read under the lock, so that it is not before any socket's `since` */
 	for (struct soft_socket *s = ia->sockets; s && !overdue; s = s->next) {
 		if (!has_term(s))
 			continue;

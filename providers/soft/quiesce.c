@@ -17,7 +17,7 @@
 #include <sched.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define QUIESCE_SPINS 100   /* the sections are short: an owner that runs has left by then */
+#define QUIESCE_SPINS 100   /* sections under a bias are short: an owner that is not descheduled has left by then */
 
 /* Sequentially consistent: see mr_kill. */
 static bool exec_held(const struct soft_port *port)
@@ -40,7 +40,7 @@ static bool list_names(const struct datp_sge *sge, uint32_t n, uint32_t context)
 	return false;
 }
 
-/* Returns true if an access by way of `named` may be an access to what `context` stands, or stood, for. */
+/* Returns true if a request that names `named` may access the region or window whose context is, or was, `context`. */
 static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t context)
 {
 	uint32_t index = SOFT_MR_INDEX(named);
@@ -48,20 +48,20 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 
 	if (named == context || (index == SOFT_MR_INDEX(context) && !(context & MR_GEN_MASK)))
 		return true;
-	/* for a window only its own context counts; relaxed: whoever frees a region has set it */
+	/* A window is reached only by its own context, a region also by windows. relaxed: `use` was set when it was made */
 	if (atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].use, memory_order_relaxed) !=
 	    SOFT_MR_REGION)
 		return false;
-	/* a live region is another one; a window may open this region, or may have been bound anew since */
+	/* A live region is not this one. A window may be bound to this region, or may have been until it was bound anew. */
 	if (index < SOFT_MR_COUNT && soft_mr_get(ia->own, named, &range))
 		return false;
 	return index >= SOFT_MR_COUNT || !soft_mr_get(ia->mr, named, &range) || range.lmr == context;
 }
 
 /*
- * Returns true if executing a request touches memory of ours by this context. The request lies in
- * memory that the peer can write: a peer that lies there is waited for less, but it could copy
- * without any execution lock, too.
+ * Returns true if executing a request touches memory of ours by this context. The peer can write the
+ * memory that the request lies in. If it forges the request, this process waits too little; but a peer
+ * that does so could as well copy without an execution lock, which nobody waits for.
  */
 static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			    uint32_t seq, uint32_t context)
@@ -78,17 +78,17 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 		return r.op == DATP_BIND || context_opens(ia, r.remote.rmr_context, context);
 	if (to->srq || (int32_t)(atomic_load_explicit(&ep->port->rq_posted, memory_order_acquire) -
 				 (to->rq_base + r.msg)) <= 0)
-		return false; /* its receive is not posted, so it waits; or we execute it ourselves */
+		return false; /* with an SRQ this side executes the send; without a posted receive the send waits */
 	return !soft_sink_copy(&sink, soft_port_desc(ep->port, to, to->rq_base + r.msg), to) ||
 	       list_names(sink.sge, sink.n, context);
 }
 
 /*
- * Returns true if whoever holds the execution lock may touch what the context stood for: if a
- * request that is not done names it. *past is the position behind the last such request. Requests
- * that are posted from now on, and those that the holder begins from now on, find the region dead:
- * by sequentially consistent operations, as the caller's, the holder takes the execution lock, and
- * whoever adds a request touches the execution lock, before it looks at the region.
+ * Returns true if the holder of the execution lock may touch the region or window of the context, that
+ * is if a request that is not done names it. *past is the position behind the last such request.
+ * A request that is posted or begun after this call finds the region dead: the holder takes the
+ * execution lock, and whoever posts a request touches that lock, before they look at the region.
+ * These operations and the caller's are sequentially consistent.
  */
 static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			  uint32_t context, uint32_t *past)
@@ -206,7 +206,7 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 	uint64_t until = soft_bound(ia);
 	bool biased = false;
 
-	soft_fence(); /* a thread that takes a lock after this has read it sees what the caller did */
+	soft_fence(); /* a thread that takes a lock which is found free below sees what the caller did */
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);

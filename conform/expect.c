@@ -140,8 +140,8 @@ bool kit_same_address(const void *one, const void *other)
 }
 
 /*
- * Returns a qualifier that was just free, and works. It is chosen out of 2^61, so that no program
- * on this host and no test that runs at the same time chooses the same before it is used. If a
+ * Returns a connection qualifier that is free: this has listened at it for a moment. It is drawn from
+ * 2^61 numbers, so that no other program or test draws the same one before the caller uses it. If a
  * provider does not support numbers of this size, the provider chooses.
  */
 DAT_CONN_QUAL kit_unused_qual(void)
@@ -297,8 +297,8 @@ static bool is_starved(pid_t tid, unsigned long long ran)
 }
 
 /*
- * Gives a thread the time to block in its call, because nothing shows from outside that it does; on
- * a busy machine, also the time that it waits for a processor.
+ * Waits until a thread has had enough time to block in its call. Nothing shows from outside that it
+ * blocks. On a busy machine the thread first waits for a processor, which takes longer.
  */
 static void give_time(struct kit_waiter *w)
 {
@@ -321,7 +321,7 @@ bool kit_still_waits(struct kit_waiter *w)
 
 static void start(struct kit_waiter *w)
 {
-	/* The other process executes one step at a time, so it would wait, and the test with it. */
+	/* The other process executes one step at a time: a step that waits would keep the test from the next step. */
 	MUST(!remote_is(w->evd));
 	w->timeout = 4 * kit_patience();
 	MUST(pthread_create(&w->thread, NULL, wait_thread, w) == 0);

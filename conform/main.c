@@ -392,7 +392,8 @@ static bool probe_server(void)
 
 /*
  * Keeps the descriptors 0 to 2 occupied: a pipe of this program that got one of these numbers would
- * be lost. A standard output that was closed cannot be written to.
+ * be lost. If standard output was closed, its number is opened for reading only, so that a write to it
+ * still fails.
  */
 static void hold_standard_files(void)
 {

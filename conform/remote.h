@@ -65,7 +65,7 @@ enum step {
 #define REMOTE_BLOBS   4
 #define REMOTE_BYTES   (256 * 1024)	/* of all blobs of a message */
 #define REMOTE_HANDLES 4096
-#define REMOTE_CONNECTION_EVENTS 0x4000	/* the bit that their numbers have in common */
+#define REMOTE_CONNECTION_EVENTS 0x4000	/* the bit that is set in the number of each of them */
 #define REMOTE_HELLO_S 120 /* for the first step of a test that has forked its other side */
 #define REMOTE_PORT    19751	/* of datconform --server */
 #define REMOTE_MAGIC   0x64617463666d3031 /* "datcfm01" */
@@ -95,7 +95,7 @@ size_t remote_address_size(const void *address); /* of a struct sockaddr_in or _
  */
 _Noreturn void remote_serve(int fd, const char *ia_name, unsigned int hello_s);
 
-void remote_tune(int fd); /* a TCP connection for what goes over it */
+void remote_tune(int fd); /* sets options of the TCP connection: no delay, and keepalive */
 
 /* datconform --server, and the connection to one. */
 int remote_host(const char *ia_name, unsigned int port, unsigned int hello_s);	/* -> exit status */
@@ -106,9 +106,10 @@ bool remote_hello(int fd, unsigned int bound_ms, struct remote_message *answer, 
 		  const char **wrong);
 
 /*
- * The test's side. All of it ends the test when the other process is gone or does not answer.
+ * The test's side. Each of these functions ends the test if the other process is gone or does not
+ * answer.
  */
-void remote_start(void); /* before this process opens its IA: it may fork */
+void remote_start(void); /* call it before this process opens its IA, because it may fork */
 void remote_meet(void);	/* the other side opens its IA */
 void remote_end(void);	/* says good-bye; the other side's crash at this point is a failure too */
 void remote_die(void);	/* the other process is killed in the middle of whatever there is */

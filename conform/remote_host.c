@@ -100,8 +100,8 @@ static void find_port(int fd, struct sockaddr_storage *address)
 }
 
 /*
- * Listens at the adapter's own address if the host has it, so that a test finds both at one
- * address. Afterwards *address has the port.
+ * Listens at the adapter's own address if the host has it, so that a test reaches this server and the
+ * adapter at one address. Afterwards *address has the port.
  */
 static int listen_at(struct sockaddr_storage *address)
 {
@@ -131,8 +131,8 @@ close_it:
 }
 
 /*
- * Writes the host of an address. For IPv6 it is the network, because one host can have all of its
- * addresses.
+ * Writes the part of an address by which the places of a client are counted: all of an IPv4 address,
+ * but only the network of an IPv6 address, because one host can use every address of its network.
  */
 static void host_of(const struct sockaddr_storage *address, unsigned char name[16])
 {

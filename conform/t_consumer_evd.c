@@ -242,7 +242,7 @@ CLAUSE("CONSUMER-23")
 	}
 }
 
-/* Each trigger takes one event, by wait or by dequeue; the EVD is never empty meanwhile. */
+/* The test takes one event for each trigger of the CNO, by a wait or a dequeue in turn. The EVD is never empty meanwhile. */
 CLAUSE("CONSUMER-24")
 {
 	struct kit_buf buf = kit_buf(8192, KIT_LOCAL);

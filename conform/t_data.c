@@ -110,7 +110,10 @@ CLAUSE_EACH("EP_SEND-01", "EP_SEND-10", "EP_SEND-21", "EP_RECV-01", "EP_RECV-11"
 	kit_empty(f.p.a.request);
 }
 
-/* Posts until the queue is full: this comes not before the depth that was requested, and with only one return code. */
+/*
+ * Posts until a post is refused because the queue is full. The queue must hold as many posts as the endpoint reports, and the
+ * refusal must be DAT_INSUFFICIENT_RESOURCES.
+ */
 static void fill_queue(enum op op, bool receive)
 {
 	DAT_EP_ATTR attr = kit_attr();
@@ -336,8 +339,9 @@ CLAUSE_ACTIVE("EP_RECV-06")
 }
 
 /*
- * Posts without LOCAL_READ. Programs send from such memory, which InfiniBand allows: the outcome is
- * recorded, and is always the same. A freed context is refused in any case.
+ * Posts from memory without LOCAL_READ. InfiniBand allows that, and programs do it, so the post may
+ * be refused, complete with a protection error or succeed; which of them is recorded. When the LMR
+ * has been freed, a post with its context must fail.
  */
 static void no_local_read(enum op op)
 {
@@ -676,7 +680,7 @@ CLAUSE_EACH("EP_RDMA_WRITE-14", "EP_SEND-17", "EP_RDMA_READ-21", "EP_SEND-16")
 		CHECK_THAT(kit_buf_filled(&f.remote, 0, 8192, i));
 		done(&f, 1);
 		done(&f, 2);
-		/* Reads, and sends what was read: with a fence, that is what the peer had. */
+		/* Reads from the peer, and sends the same memory back: with a fence, the peer gets what it had. */
 		ABOUT("EP_SEND-17");
 		kit_buf_fill(&f.remote, 20000, 64, 100 + i);
 		MUST_RET(kit_recv(f.p.b.ep, &f.remote, 30000, 64, i), DAT_SUCCESS);
@@ -696,7 +700,7 @@ CLAUSE_EACH("EP_RDMA_WRITE-14", "EP_SEND-17", "EP_RDMA_READ-21", "EP_SEND-16")
 			 DAT_SUCCESS);
 		done(&f, 5);
 		done(&f, 6);
-		kit_exchange(&f.p.a, &f.p.b);	/* follows a write that may be complete and still on its way */
+		kit_exchange(&f.p.a, &f.p.b);	/* arrives after the write, which may be complete before it arrives */
 		CHECK_THAT(kit_buf_filled(&f.remote, 40000, 64, 100 + i));
 	}
 	ABOUT("EP_SEND-16");

@@ -73,14 +73,14 @@ static void message_limit(uint64_t said, DAT_VLEN limit)
 	api_close();
 }
 
-/* A segment of 2^31 bytes has none, to some devices: so that one message may have it would be a promise that is not kept. */
+/* Some devices take a segment of 2^31 bytes for an empty one, so a message of 2^31 bytes must not be allowed. */
 static void longest_message_is_one_that_a_segment_holds(void)
 {
 	message_limit(UINT32_MAX, INT32_MAX);
 	message_limit(UINT64_C(1) << 31, INT32_MAX);
 	message_limit(INT32_MAX, INT32_MAX);
 	message_limit(1 << 23, 1 << 23);
-	/* mana */
+	/* mana reports 0 */
 	message_limit(0, 1 << 30);
 }
 
@@ -128,7 +128,7 @@ static int registered(size_t size)
 	return atomic_load(&twist.regions);
 }
 
-/* irdma draws the high bits of its keys, as siw does; each draw pins the region once more. */
+/* irdma and siw choose the high bits of a key at random. For a key that fits, the provider registers again, which pins again. */
 static void large_region_is_not_registered_often_for_the_sake_of_its_key(void)
 {
 	enum { MIB = 1 << 20 };
@@ -140,7 +140,7 @@ static void large_region_is_not_registered_often_for_the_sake_of_its_key(void)
 	CHECK_EQ_INT(registered(48 * MIB), 3);
 }
 
-/* Before Linux 5.12 a device may go on with a page that only a child has. */
+/* Before Linux 5.12, the page that a device goes on using after a fork() may be the child's, and no longer the parent's. */
 static void fork_that_takes_registered_memory_away_is_warned_of_once(void)
 {
 	if (!HAVE_DECL_IBV_IS_FORK_INITIALIZED)
@@ -161,7 +161,7 @@ static void fork_that_takes_registered_memory_away_is_warned_of_once(void)
 
 /* ------------------------------------------------------------------ telling */
 
-/* mana tells of all completions, or of none. A thread that waits for solicited ones is woken by those, then. */
+/* mana can notify of all completions or of none. So a thread that waits for a solicited one is woken by each completion. */
 static void solicited_message_wakes_where_the_device_cannot_tell_it_from_others(void)
 {
 	DAT_EP_ATTR attr = { .recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG };
@@ -181,7 +181,7 @@ static void solicited_message_wakes_where_the_device_cannot_tell_it_from_others(
 }
 
 /*
- * The provider looks at what the device tells when the peer of a connection has disconnected.
+ * Makes the provider get the asynchronous event `what`: it asks the device for one when the peer of a connection disconnects.
  */
 static void have_it_tell(const struct api_pair *one, int what)
 {
@@ -191,8 +191,8 @@ static void have_it_tell(const struct api_pair *one, int what)
 }
 
 /*
- * mlx4, mlx5, hns and ocrdma tell of the first packet that a queue pair gets. The peer's confirmation is lost, and it sends no
- * message.
+ * mlx4, mlx5, hns and ocrdma report the first packet that a queue pair receives (IBV_EVENT_COMM_EST). Here that event is all that
+ * the passive side gets: the peer's confirmation of the connection is lost, and the peer writes but sends no message.
  */
 static void peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost(void)
 {
@@ -222,7 +222,7 @@ static void peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost(vo
 	API_DTO(pair.a.recv, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
 }
 
-/* mana does not tell the state of a queue pair when it is asked, but when that has failed. */
+/* mana cannot be queried for the state of a queue pair. It reports a queue pair that has failed, by an asynchronous event. */
 static void failure_that_the_device_tells_of_by_itself_breaks_the_connection(void)
 {
 	pair_make(NULL);
@@ -270,7 +270,7 @@ static void nothing_is_read_through_an_empty_list(void)
 
 /* ------------------------------------------------------------------ what a driver returns */
 
-/* Of a post that was refused nothing is left, and the next one works. */
+/* A post that was refused leaves no completion behind. */
 static void full(DAT_RETURN ret)
 {
 	CHECK_DAT(ret, DAT_INSUFFICIENT_RESOURCES);
@@ -279,7 +279,7 @@ static void full(DAT_RETURN ret)
 	API_EMPTY(pair.b.recv);
 }
 
-/* mthca says -1 when its queue is full, and so does mlx4 of an SRQ. siw says that of a request that it has taken. */
+/* mthca returns -1 if a queue is full, and mlx4 if an SRQ is. siw returns -1 for a request that it has taken, so siw skips it. */
 static void post_that_a_driver_refuses_by_a_number_of_its_own_is_refused(void)
 {
 	static const int says[] = { -1, ENOMEM, -ENOMEM };
@@ -339,7 +339,7 @@ static void reason_of_a_driver_that_refuses_a_post_is_told_at_level_debug(void)
 	twist_here.refuses = -ENOMEM;
 	full(api_recv(pair.b.ep, &buf, 0, BYTES, 1));
 	told("refuses a receive", ENOMEM);
-	/* over siw this may be the end of a connection of which nobody has heard yet */
+	/* From siw this error may mean that the connection has ended, and that its event is still to come. */
 	if (api_declares("transport", "iWARP"))
 		return;
 	check_stderr_begin();
@@ -373,7 +373,7 @@ static void post_to_a_queue_pair_that_has_just_died_is_flushed(void)
 	pair_make(NULL);
 	dies_under(-EIO, 0);
 	dies_under(EIO, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	/* which siw's kernel does not tell from what is wrong with a request */
+	/* siw returns EINVAL for an invalid request, too. */
 	if (api_declares("transport", "iWARP"))
 		return;
 	dies_under(EINVAL, 0);
@@ -409,7 +409,7 @@ static void windows_that_cannot_be_bound_are_emulated(void)
 	CHECK(api_declares("rmr", "memory windows"));
 	api_fill(buf.mem, buf.size, 1);
 	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
-	/* one that works, before */
+	/* the first bind still works */
 	bind_works(rmr, 1);
 	atomic_store(&twist.no_bind, true);
 	bind_works(rmr, 2);
@@ -449,13 +449,13 @@ static void messages_come(void)
 		REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, i, 0), DAT_SUCCESS);
 		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, BYTES);
 	}
-	/* behind all of them: so they are there */
+	/* The read follows all messages in order, so they have arrived when it completes. */
 	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 1024, 8), api_target(&buf, 2048, 8), SENT, 0),
 		    DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, SENT, DAT_DTO_SUCCESS, 8);
 }
 
-/* Its completions are late: they are there when the endpoint has been freed, or would be. */
+/* Completions become visible so late that the endpoint has been freed by then, unless the provider waits for them. */
 enum { LATE_MS = 20 };
 
 static void over(void)
@@ -466,7 +466,7 @@ static void over(void)
 	API_CONN_OVER(pair.b.connect, pair.b.ep);
 }
 
-/* qedr leaves them in its queue, where they lead to memory that is not the queue pair's any more. */
+/* qedr leaves completions of a destroyed queue pair in the queue, and a poll that finds one accesses freed memory. */
 static void no_completion_of_a_queue_pair_is_looked_at_when_that_is_gone(void)
 {
 	DAT_EVENT event;
@@ -488,8 +488,9 @@ static void no_completion_of_a_queue_pair_is_looked_at_when_that_is_gone(void)
 }
 
 /*
- * Most devices take them out of the queue, and with them the receives of an SRQ. When a queue pair has taken its last one they
- * tell, which is waited for as long as the bound is.
+ * Most devices remove a queue pair's completions from the completion queue when it is destroyed, and with them all trace of the
+ * SRQ's receives that it had taken. The provider first waits, for a limited time, for the event that says that the queue pair
+ * takes no more receives (IBV_EVENT_QP_LAST_WQE_REACHED), and polls.
  */
 static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
 {
@@ -522,7 +523,7 @@ static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
 	CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(9)), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* rxe (Linux 6.12) does so when it cannot send. Nothing else tells that the connection is gone. */
+/* rxe (Linux 6.12) flushes a request that it cannot send. Nothing else shows that the connection is gone. */
 static void request_that_is_flushed_without_a_cause_breaks_the_connection(void)
 {
 	pair_make(NULL);
@@ -534,8 +535,8 @@ static void request_that_is_flushed_without_a_cause_breaks_the_connection(void)
 }
 
 /*
- * iWARP hardware completes a message when it has its bytes, and resets the connection under them when the queue pair is
- * stopped.
+ * iWARP hardware completes a send when it has copied the message, before it has sent it. If the queue pair is stopped then, the
+ * hardware resets the connection, and the message is lost.
  */
 static void last_message_before_a_graceful_end_arrives(void)
 {
@@ -584,7 +585,7 @@ static const struct check_test all_tests[] = {
 	CHECK_END
 };
 
-/* A process has one level of messages, from its first one on: so this runs by itself. */
+/* A process reads DAT_LOG once, before its first message, so this suite runs in a process of its own. */
 static const struct check_test debug_tests[] = {
 	CHECK_TEST(reason_of_a_driver_that_refuses_a_post_is_told_at_level_debug),
 	CHECK_END

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stands before functions of libibverbs, librdmacm and the C library in the whole process, and does what they
- * do. Invariant: with all switches as they are at the start nothing is different but that it is counted. What a device says and
- * grants is in twist_device.c.
+ * Replaces functions of libibverbs, librdmacm and the C library in the whole process by functions that call them. Invariant:
+ * while all switches are as they are at the start, nothing is changed, only counted. twist_device.c has what a device reports and
+ * grants.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -21,14 +21,14 @@ enum { STALE_CONNECTION = 10 }; /* the reason in a rejection by the connection m
 
 enum { LAZY = 32, BELL_BYTES = 256, WIRE_MS = 50 };
 
-/* What a lazy device has completed and not sent. */
+/* What a lazy device has completed and not sent: see twist.lazy. */
 static struct {
 	pthread_mutex_t lock;
 	struct ibv_qp *qp; /* whose doorbell has not been rung; NULL: none */
 	int fd;
 	size_t size;
 	unsigned char bell[BELL_BYTES];
-	/* completions that are the device's before the kernel has any */
+	/* the completions that are made up before the kernel has completed the requests */
 	struct ibv_wc wc[LAZY];
 	bool given[LAZY], real[LAZY];
 	unsigned int count;
@@ -70,7 +70,7 @@ static void wire_send(void)
 		nanosleep(&pause, NULL);
 }
 
-/* The kernel is told of a request by that. */
+/* Keeps the write that tells the kernel of a request. Returns false if it is no such write. */
 static bool wire_keeps(int fd, const void *data, size_t size)
 {
 	if (!twist_here.lazy_bell || size > BELL_BYTES)
@@ -81,7 +81,7 @@ static bool wire_keeps(int fd, const void *data, size_t size)
 	return true;
 }
 
-/* Completions that have been made up: at most one. */
+/* Polls the completions that have been made up. Returns how many there are: 0 or 1. */
 static int wire_poll(const struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	int found = 0;
@@ -97,7 +97,7 @@ static int wire_poll(const struct ibv_cq *cq, struct ibv_wc *wc)
 	return found;
 }
 
-/* The kernel's own completion of a request whose completion has been made up. */
+/* Returns true for the kernel's completion of a request whose completion was made up: the provider has it already. */
 static bool wire_has_given(const struct ibv_wc *wc)
 {
 	bool given = false;
@@ -110,7 +110,7 @@ static bool wire_has_given(const struct ibv_wc *wc)
 	return given;
 }
 
-/* The queue pair that the calling thread has made ready to receive last, and the last one whose request has been answered. */
+/* The last queue pair that the calling thread has brought to RTR, and the queue pair of the last rdma_accept(). */
 static __thread struct ibv_qp *ready;
 static _Atomic(struct ibv_qp *) answered;
 
@@ -197,7 +197,7 @@ static void cut_off(void *arg)
 	sem_post(&twist.open);
 }
 
-/* A frame that is left by a cancellation is still there to the address sanitizer. */
+/* The address sanitizer does not notice that a cancellation ends a frame, so it must not check this one. */
 __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 							 struct rdma_conn_param *param)
 {
@@ -242,7 +242,7 @@ int rdma_establish(struct rdma_cm_id *id)
 	return atomic_load(&twist.unconfirmed) ? 0 : real(id);
 }
 
-/* The C library's own does the rest: a thread that connects has to be cancelled in it. */
+/* Ends in the C library's write(), which is a cancellation point: a thread that connects has to be cancelled there. */
 ssize_t write(int fd, const void *data, size_t size)
 {
 	ssize_t (*real)(int, const void *, size_t);
@@ -385,7 +385,7 @@ static int poll_late(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return got || ms ? got : poll_real(cq, n, wc);
 }
 
-/* What is left of those that were found without those of queue pairs that are gone. */
+/* Polls, and drops completions of destroyed queue pairs if the device cleans its queues. Returns how many are left. */
 static int poll_living(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got, left;
@@ -412,7 +412,7 @@ static bool is_lost(const struct ibv_wc *wc)
 	       atomic_fetch_sub(&twist.loses, 1) > 0;
 }
 
-/* What is left of them without those that are lost. */
+/* Polls, and drops the completions that are lost. Returns how many are left. */
 static int poll_losing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got, left;
@@ -429,7 +429,7 @@ static int poll_losing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 static bool is_read(const struct ibv_send_wr *wr)
 {
-	/* one of several pieces does not complete */
+	/* a read that the provider splits completes only with its last piece */
 	return wr->opcode == IBV_WR_RDMA_READ && (wr->send_flags & IBV_SEND_SIGNALED);
 }
 
@@ -452,7 +452,7 @@ static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 static int (*post_real)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
 
-/* The first `takes` of a chain, which has more. */
+/* Posts the first `takes` requests of a chain that has more. */
 static int post_some(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct ibv_send_wr *last = wr, *rest;
@@ -470,7 +470,7 @@ static int post_some(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	return twist_here.says;
 }
 
-/* The next post is not for the device. Returns what its driver says, 0: it takes the post. */
+/* Returns the error of the next post if the driver is to refuse it, or 0 if it takes the post. */
 static int refusal(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -482,7 +482,10 @@ static int refusal(struct ibv_qp *qp)
 	return says;
 }
 
-/* As irdma and erdma do, whatever the number of segments; the latter reads through a NULL in a read, too. */
+/*
+ * Checks the first entry of a list of no segments, which irdma and erdma read all the same. For an RDMA Read, erdma does so even if
+ * the list is NULL.
+ */
 static void look_at_first(const struct ibv_sge *list, int n, bool read)
 {
 	if (n || !(list ? list->length || list->addr : read))
@@ -528,7 +531,7 @@ static int arm_twisted(struct ibv_cq *cq, int solicited)
 	return solicited && atomic_load(&twist.no_solicited) ? EOPNOTSUPP : arm_real(cq, solicited);
 }
 
-/* As a request that has completed at once. */
+/* Posts a request, and makes up its completion at once. */
 static int post_lazily(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	int rc;
@@ -546,7 +549,7 @@ static int post_lazily(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_sen
 	return rc;
 }
 
-/* An RDMA Write without its fence, as cxgb4 posts it. */
+/* Posts an RDMA Write without its fence, as cxgb4 does. */
 static int post_unfenced(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct ibv_send_wr bare = *wr;
@@ -573,7 +576,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 	return rc;
 }
 
-/* As hns does. */
+/* Returns true if hns would refuse the request, because it is to inline more than the MTU of the path. */
 static bool inlines_too_much(const struct ibv_send_wr *wr)
 {
 	uint32_t bytes = 0;
@@ -636,8 +639,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 }
 
 /*
- * The last completion of a queue pair is there when the device says so. While completions are late that would not be true, so the
- * event of an rxe that has it (Linux 6.12) gets lost.
+ * IBV_EVENT_QP_LAST_WQE_REACHED says that all completions of a queue pair can be polled. While completions are late that is not
+ * true, so this drops the event, which rxe has since Linux 6.12.
  */
 static int real_event(struct ibv_context *verbs, struct ibv_async_event *event)
 {
@@ -659,7 +662,7 @@ static bool is_of_a_queue_pair(int type)
 
 static _Atomic(struct ibv_async_event *) invented; /* an event of our own, until it is acknowledged */
 
-/* An event of our own is about no object, or a queue pair. It is not counted. */
+/* An event of our own is about no object, or about a queue pair. verbs does not count it as unacknowledged. */
 int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event)
 {
 	int tells = atomic_exchange(&twist.tells, 0);

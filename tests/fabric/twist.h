@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the providers ask of verbs, rdma_cm and the kernel, and what they hear, is watched and twisted: the switches. */
+/*
+ * The switches of twist, a library that stands between the providers and verbs, rdma_cm and the kernel. It counts calls, and
+ * changes calls and their results, to imitate other devices and drivers. A switch that is 0 or false changes nothing.
+ */
 #ifndef FABRIC_TWIST_H
 #define FABRIC_TWIST_H
 
@@ -12,113 +15,114 @@
 #include <stdint.h>
 
 extern struct twist {
-	_Atomic int timers;	 /* queue pairs that were told a time for "receiver not ready" */
-	_Atomic int idle_timers; /* ... of 0, which means two thirds of a second */
+	_Atomic int timers;	 /* count: queue pairs that were given an RNR timer */
+	_Atomic int idle_timers; /* ... of the value 0, which means 655 ms */
 	_Atomic bool twisted;	 /* the end of a connection arrives as UNREACHABLE */
-	_Atomic int stale;	 /* so many rejections arrive as "stale connection" */
-	/* after the next request the thread that takes events waits at a gate */
+	_Atomic int stale;	 /* this many of the next rejections arrive with the reason "stale connection" */
+	/* `shuts`: after the next connection request, the next rdma_get_cm_event() waits for `gate`; `shut` is set until then */
 	_Atomic bool shuts, shut;
 	sem_t gate;
-	void (*_Atomic at_halt)(void);	/* is called once, before a queue pair is stopped */
-	_Atomic bool early;		/* the next address that is found is an early message of the peer, as siw says it */
+	void (*_Atomic at_halt)(void);	/* called once, before the next queue pair goes to the error state */
+	/* the next resolved address arrives as UNREACHABLE with -EINVAL, which is how siw reports an early message of the peer */
+	_Atomic bool early;
 	_Atomic bool full;		/* the process has no descriptor left for another eventfd */
-	_Atomic int fails;		/* the next request to complete has this enum ibv_wc_status; 0: its own */
-	_Atomic bool unknown;		/* the device is none that we know, and says that it has windows */
-	_Atomic int vendor;		/* the device is of this one; 0: of its own */
+	_Atomic int fails;		/* the next completion of a request has this enum ibv_wc_status; 0: its own */
+	_Atomic bool unknown;		/* the device has a vendor that the providers do not know, and reports windows */
+	_Atomic int vendor;		/* the device reports this vendor id; 0: its own */
 	_Atomic bool no_query;		/* the driver cannot be asked for the state of a queue pair */
 	_Atomic bool no_bind;		/* the driver cannot bind the windows that it makes */
-	_Atomic bool reads_unsaid;	/* it does not say how many RDMA Reads its queue pairs can have together */
-	_Atomic uint64_t message;	/* its port says that a message has so many bytes, less one; 0: what it says */
-	_Atomic unsigned int deepest;	/* its receive queues have so many places, which it does not say; 0: no limit */
+	_Atomic bool reads_unsaid;	/* the device does not report how many RDMA Reads all its queue pairs can have together */
+	_Atomic uint64_t message;	/* the port reports a longest message of this value less one; 0: its own */
+	_Atomic unsigned int deepest;	/* a queue pair with more receives is refused, as no attribute tells; 0: no limit */
 	/* paths have an MTU of 256, and the driver refuses to inline more than that */
 	_Atomic bool inline_mtu;
-	_Atomic int reads;		/* the device can have so many RDMA Reads of a queue pair; 0: as many as it has */
-	_Atomic int places;		/* a queue pair of the device has so many; 0: as many as it has */
-	_Atomic int read_sge;		/* one read of the device goes into so many segments; 0: as many as it has */
-	_Atomic int max_cqe;		/* as the device says; 0: as many as it has */
-	_Atomic int entries;		/* a completion queue of the device has so many; 0: as many as it has */
-	_Atomic bool no_solicited;	/* the device cannot be asked to tell of solicited messages only */
-	/* the device takes the first segment of a list that is there, whatever the number of them: so many were not empty */
+	_Atomic int reads;		/* the device reports this many RDMA Reads for a queue pair; 0: its own number */
+	_Atomic int places;		/* the device reports this many work requests for a queue pair; 0: its own number */
+	_Atomic int read_sge;		/* the device reports this many segments for an RDMA Read; 0: its own number */
+	_Atomic int max_cqe;		/* the device reports this many entries for a completion queue; 0: its own number */
+	_Atomic int entries;		/* a completion queue with more entries is refused; 0: no limit */
+	_Atomic bool no_solicited;	/* the driver refuses to notify of solicited messages only */
+	/* count: posts of no segments whose list has a first entry that is not empty; some drivers read that entry all the same */
 	_Atomic int first_segments;
 	/*
-	 * The device completes a request before its bytes are on the wire; those go with the next disconnect, and are lost if the
-	 * queue pair is stopped before that. For one queue pair at a time
+	 * The device completes a request before its bytes are on the wire. They are sent at the next disconnect, and are lost if
+	 * the queue pair goes to the error state before that. For one queue pair at a time.
 	 */
 	_Atomic bool lazy;
-	_Atomic int late_ms; /* completions are not to be found before so much time has passed, or this is 0 again */
+	_Atomic int late_ms; /* a poll finds a completion only after this time, or when this is 0 again */
 	/*
-	 * The device ignores the fence of an RDMA Write, and has got so many of those while RDMA Reads of this process, whose
-	 * number is `reading`, had not completed
+	 * `unfenced`: the device ignores the fence of an RDMA Write. `overtaken` counts such writes that were posted while RDMA
+	 * Reads of this process had not completed; `reading` is the number of those reads.
 	 */
 	_Atomic bool unfenced;
 	_Atomic int overtaken, reading;
-	_Atomic int loses; /* so many completions of flushed operations are lost next, as by a queue that has no room */
+	_Atomic int loses; /* this many of the next flushed completions are lost, as if the completion queue had no room */
 	/*
-	 * Completions of a queue pair that has been destroyed: the device takes them out of its queues; or the driver would touch
-	 * freed memory when it finds one, and so many have been found
+	 * `trapped` counts completions that are left in a completion queue when their queue pair is destroyed, and would be polled
+	 * after that: some drivers access freed memory then. `cleans`: the driver removes them from the completion queue.
 	 */
 	_Atomic bool cleans;
 	_Atomic int trapped;
-	_Atomic int accepts;		/* requests that have been answered */
-	_Atomic int says_reads;		/* so many reads less one a peer asks for and grants, as it seems; 0: what it says */
-	/* the numbers of reads that this process has asked for last, and answered with last; of those that it serves, `in` */
+	_Atomic int accepts;		/* count: connection requests that were accepted */
+	_Atomic int says_reads;		/* peers seem to ask for and grant this many RDMA Reads less one; 0: their own numbers */
+	/* the numbers of RDMA Reads in the last rdma_connect() and the last rdma_accept(): `in` as target, `out` as initiator */
 	_Atomic int asked_in, asked_out, answered_in, answered_out;
 	/*
-	 * The next look at what the device tells finds this, an enum ibv_event_type + 1. An event of a queue pair is about the
-	 * last one whose request has been answered
+	 * The next call of ibv_get_async_event() returns this event, an enum ibv_event_type + 1. If it is about a queue pair, it is
+	 * about the one of the last rdma_accept().
 	 */
 	_Atomic int tells;
-	_Atomic bool unconfirmed; /* what the active side confirms a connection by gets lost */
-	_Atomic unsigned int rights;	/* that the last region was registered with */
+	_Atomic bool unconfirmed; /* the active side's confirmation of a connection is lost */
+	_Atomic unsigned int rights;	/* the access flags of the last registration */
 	_Atomic bool large_keys;	/* both keys of each region have their highest bit set */
-	_Atomic bool old_kernel;	/* it lets a child of fork() take over registered pages */
-	_Atomic int regions;		/* that have been registered */
-	sem_t reached, open;		/* of a late bell, or a slow attempt */
-	_Atomic bool never_connects;	/* the next rdma_connect stays there, which `reached` tells */
-	_Atomic int ports_taken;	/* so many times rdma_connect finds that another socket has its local port */
-	_Atomic int connector;		/* the thread that has called rdma_connect last */
+	_Atomic bool old_kernel;	/* as before Linux 5.12: a child of fork() may take over registered pages */
+	_Atomic int regions;		/* count: registrations */
+	sem_t reached, open;		/* `reached` is posted when a held-up call begins to wait for `open` */
+	_Atomic bool never_connects;	/* the next rdma_connect() posts `reached` and never returns */
+	_Atomic int ports_taken;	/* this many of the next rdma_connect() fail because another socket has the local port */
+	_Atomic int connector;		/* the thread that called rdma_connect() last */
 	_Atomic bool no_srq;		/* the device has no shared receive queues */
 	_Atomic bool no_srq_resize;	/* ... or cannot resize them */
-	_Atomic bool no_windows;	/* it says that it has none */
-	_Atomic bool windows_unmade;	/* it says that it has, and its driver makes none */
-	_Atomic int sge;		/* a request has so many segments at most; 0: as many as the device has */
-	_Atomic bool needs_receives;	/* a queue pair without any is refused */
-	_Atomic int inlines;		/* a queue pair that is to inline so many bytes is refused; 0: no limit */
+	_Atomic bool no_windows;	/* the device reports no memory windows */
+	_Atomic bool windows_unmade;	/* the device reports memory windows, and its driver cannot allocate one */
+	_Atomic int sge;		/* a request has this many segments at most; 0: as many as the device has */
+	_Atomic bool needs_receives;	/* a queue pair without a receive queue is refused */
+	_Atomic int inlines;		/* a queue pair that is to inline this many bytes or more is refused; 0: no limit */
 	_Atomic int resize_fails;	/* the resize of a completion queue fails with this errno; 0: it does not */
 	_Atomic uint64_t longest;	/* a longer region is refused; 0: no limit */
-	_Atomic int says;		/* enum twist_refusal: what a driver returns that refuses a post */
-	/* what otherwise is counted in first_segments, and in trapped, ends the program */
+	_Atomic int says;		/* enum twist_refusal: how the driver returns the error of a refused post */
+	/* `first_fatal`: what first_segments counts ends the program; `dead_fatal`: so does what `trapped` counts */
 	_Atomic bool first_fatal, dead_fatal;
-	_Atomic uint64_t cut_off_ms;	/* when it was cancelled; then `open` */
+	_Atomic uint64_t cut_off_ms;	/* when a thread in `never_connects` was cancelled, which posts `open` */
 } twist;
 
 enum twist_refusal { TWIST_ERRNO, TWIST_MINUS, TWIST_MINUS_ONE };
 
-/* Of each thread. */
+/* The switches of each thread. A write() rings the doorbell: it tells the kernel of a request. */
 extern __thread struct twist_here {
-	bool lazy_bell;		    /* the next writing to the kernel is put off */
-	bool doorbell_fails;	    /* the next writing to the kernel does */
-	bool late_bell;		    /* the next write is held up until `open`, which `reached` tells */
-	void (*before_bell)(void);  /* is called once, before the next write */
-	void (*before_sleep)(void); /* is called once, before it sleeps */
-	bool slow_to_connect;	    /* the next look for an address is held up likewise */
-	int sleeps;
-	int chain; /* requests that went to the device together, the last time */
-	int takes; /* the device takes so many of the next chain that is longer, and refuses the others; 0: all */
-	int says;  /* ... which its driver returns then */
-	int refuses; /* the driver refuses the next post, and returns this; 0: it does not */
-	int dies;    /* the same, and the queue pair has just got into error */
+	bool lazy_bell;		    /* a write is kept back, to be made later; for `lazy` */
+	bool doorbell_fails;	    /* the next write fails with ENOTCONN */
+	bool late_bell;		    /* the next write posts `reached` and waits for `open` */
+	void (*before_bell)(void);  /* called once, before the next write */
+	void (*before_sleep)(void); /* called once, before the thread sleeps next in ppoll() */
+	bool slow_to_connect;	    /* the next rdma_resolve_addr() posts `reached` and waits for `open` */
+	int sleeps; /* count: calls of ppoll() */
+	int chain; /* the length of the last chain of requests that was posted */
+	int takes; /* the device takes only this many of the requests of the next longer chain; 0: all */
+	int says;  /* what the driver returns for the rest of that chain */
+	int refuses; /* the driver refuses the next post and returns this; 0: it takes the post */
+	int dies;    /* the same, and the queue pair has gone to the error state just before */
 } twist_here;
 
 /* ------------------------------------------------------------------ between the files of this library */
 
-/* Returns true unless the environment's TWIST_DEVICE names another device: then this one stays as it is. */
+/* Returns true if this device is to be changed: TWIST_DEVICE in the environment names it, or is not set. */
 bool twist_means(const struct ibv_context *verbs);
-/* Ends the program: it has done what some device does not stand. */
+/* Ends the program, because it has done what crashes the driver of another device. */
 _Noreturn void twist_trap(const char *what);
-/* Returns what the driver returns where that of rxe and siw has returned `rc`. */
+/* Returns what the imitated driver returns for a post, where the driver of rxe or siw has returned `rc`: see `says`. */
 int twist_says(int rc);
-/* Returns false, and sets errno, if the driver refuses such a queue pair. */
+/* Returns false, and sets errno, if the imitated driver refuses such a queue pair. */
 bool twist_grants_qp(const struct ibv_qp_init_attr *attr);
 
 #endif

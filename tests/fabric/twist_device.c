@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a device says of itself, and what its driver makes and grants: the hooks for that, as in twist.c.
+ * What a device reports of itself, and what its driver allocates and refuses: this replaces functions of verbs, as twist.c
+ * does.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

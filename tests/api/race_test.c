@@ -15,7 +15,7 @@
 #define FREES  2000
 #define BREAKS 150
 #define CLOSES 60
-#define TURNS  16 /* so many calls of the racer until it has certainly seen the free */
+#define TURNS  16 /* once in this many rounds, the test waits until the racer has made calls that began in the round */
 
 static struct api_buf buf;
 

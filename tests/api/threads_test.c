@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many threads on one IA. The functions that the specification calls safe are called from several
- * threads at once; of the others every object has one thread at a time. Run these under the thread
- * sanitizer as well.
+ * Many threads on one IA. The functions that the specification calls thread safe are called by several
+ * threads at once, the other functions by one thread at a time for each object. Run these under the
+ * thread sanitizer as well.
  */
 #include <string.h>
 #include <unistd.h>

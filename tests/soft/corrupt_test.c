@@ -20,7 +20,7 @@
 #define CALLS   400
 #define SIZE    ((size_t)256 << 10)
 #define MOST    ((size_t)120000)
-#define REGIONS 4 /* of the first so many one is corrupted */
+#define REGIONS 4 /* one of the first 4 entries of the table of regions is corrupted */
 #define GUARD   ((size_t)64 << 10) /* at either end of the memory */
 
 static struct api_end end;

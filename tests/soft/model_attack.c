@@ -31,18 +31,18 @@ static struct {
 	const struct model_attack *attack;
 	jmp_buf out;
 	bool paused;
-	uint64_t state; /* of the numbers */
+	uint64_t state; /* of the random numbers */
 	unsigned int steps, most;
 	const char *wrong;
-	/* the manner */
-	unsigned int often;   /* of 16 accesses */
-	unsigned int aside;   /* of 16 writes so many go anywhere */
+	/* how this attacker behaves */
+	unsigned int often;   /* it writes at this many of 16 accesses */
+	unsigned int aside;   /* this many of 16 writes go anywhere, and not to the word that is accessed */
 	unsigned int likes;   /* the sort of value that it mostly writes */
 	bool sure;	      /* it writes no other sort */
 	uint64_t bit, also;   /* BIT: changed each time, and set each time; MORE: set */
-	unsigned int every;   /* so many times it lets that word be once it has written to it */
-	unsigned int let;     /* so many it does yet */
-	unsigned int first;   /* one word alone: that of the access which has this number; 0: not in this manner */
+	unsigned int every;   /* after each write it leaves out this many */
+	unsigned int let;     /* how many of them are left */
+	unsigned int first;   /* it writes only to the word of the access with this number; 0: to any word */
 	const void *only;     /* that word, once it is known */
 	struct {
 		uintptr_t at;

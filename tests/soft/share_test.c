@@ -18,13 +18,13 @@
 #define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
 #define NAME "opendat-share-test"
 
-/* How the owner comes by its memory, and what for. */
+/* Where the owner's memory comes from, and how the two processes use it. */
 struct kind {
 	void *(*make)(void);
 	DAT_MEM_PRIV_FLAGS rights;
 	bool window; /* the other side gets an RMR of it */
-	bool cut;    /* the file loses its pages before anybody comes */
-	bool trusted; /* the other side maps what can lose pages, too */
+	bool cut;    /* the owner truncates the file before the other side uses it */
+	bool trusted; /* the other side also maps files that their owner can truncate */
 };
 
 static struct api_end end;
@@ -49,7 +49,7 @@ static int unsealed_memfd(void)
 	return file;
 }
 
-/* It cannot lose pages any more. */
+/* It is sealed, so that nobody can truncate it. */
 static int memfd(void)
 {
 	int fd = unsealed_memfd();
@@ -366,7 +366,7 @@ static void file_that_was_cut_off_fails_the_transfer(void)
 	part();
 }
 
-/* The owner's mistake fails the transfer, as hardware does; it is not the death of its partner. */
+/* If the owner truncates its file, the transfer fails, as it does on hardware; the peer is not killed by SIGBUS. */
 static void file_that_is_cut_off_in_use_fails_the_transfer(void)
 {
 	const struct kind kind = { .make = of_unsealed_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
@@ -384,7 +384,7 @@ static void file_that_is_cut_off_in_use_fails_the_transfer(void)
 	part();
 }
 
-/* The last of its suite: there is no way back. */
+/* This is the last test of its suite, because the process cannot undo the ban on copies. */
 static void kernel_is_not_asked_to_copy(void)
 {
 	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
@@ -402,7 +402,7 @@ static int use_bounce(void)
 	return setenv("OPENDAT_TEST_IA", "soft-bounce", 1);
 }
 
-/* A superuser may open a mapping's file by the mapping. From here on as everybody else. */
+/* A superuser may open the file of a peer's mapping through /proc/PID/map_files. This gives up the rights to do so. */
 static int use_soft_as_anybody(void)
 {
 	const struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -221,7 +221,7 @@ static void a_registration_that_fails_names_the_argument(void)
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_MEMORY), bad | DAT_INVALID_ARG3);
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_LENGTH), bad | DAT_INVALID_ARG4);
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_BAD_PRIV), bad | DAT_INVALID_ARG6);
-	/* errors of a plugin built with SDK 0.3 or older: positions, which are kept */
+	/* A plugin built with SDK 0.3 or older names the argument by its position, which the consumer gets unchanged. */
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_OLD_ARG3), bad | DAT_INVALID_ARG3);
 	CHECK_EQ_INT(answer_of_a_registration(DATP_ERR_OLD_ARG10), bad | DAT_INVALID_ARG10);
 }

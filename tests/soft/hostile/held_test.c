@@ -108,7 +108,7 @@ static void send_and_go(const struct api_end *end, const struct api_buf *buf)
 	API_CONN_OVER(end->connect, end->ep);
 }
 
-/* Sends so many messages as it is told, each when the one before was answered; 0: a few more, and the end. */
+/* Sends as many messages as the parent asks for, each after the answer to the one before. For 0 it sends a few and ends. */
 static void talk(void *arg)
 {
 	struct api_end end;

@@ -5,9 +5,10 @@
  *
  *	dispatch IA dequeue|post libdat|direct N
  *
- * An empty EVD is dequeued, or a receive posted that is refused for its arguments. Run it under
- * `valgrind --tool=callgrind` with two N each: the differences, divided by that of N, are the
- * instructions of a call. It prints nothing.
+ * The call dequeues from an empty EVD, or posts a receive that is refused because of its arguments.
+ * To count the instructions of one call, run this twice under `valgrind --tool=callgrind`, with two
+ * values of N: the difference of the two counts, divided by the difference of the two N, is the
+ * number. It prints nothing.
  */
 #include <stdbool.h>
 #include <stdio.h>

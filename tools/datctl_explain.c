@@ -211,7 +211,7 @@ static bool explain(const char *text)
 	return explain_number((uint32_t)value);
 }
 
-/* Explains one code, or a pair of names that are two words, as dat_strerror() prints them. Returns how many it was. */
+/* Explains one word, or the two words of a type and a subtype, as dat_strerror() prints them. Returns how many words it took. */
 static int explain_next(char **argv, int left, int *status)
 {
 	char *joined = left > 1 ? cli_text("%s %s", argv[0], argv[1]) : NULL;

@@ -68,7 +68,7 @@ static void break_it(struct side *s, int server)
 	}
 }
 
-/* The end of the connection: the side that failed is told BROKEN, the peer may see no more than its end. */
+/* The connection ends: the side whose receive failed gets BROKEN, the peer BROKEN or DISCONNECTED. */
 static void wait_for_end(struct side *s)
 {
 	DAT_EVENT event;

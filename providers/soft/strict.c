@@ -48,11 +48,16 @@ enum datp_err soft_strict_post(struct soft_ep *ep, const struct datp_wqe *wqe, c
 	return DATP_OK;
 }
 
-/* Returns true if requests of this side have not been executed. EP lock. */
+/*
+ * Returns true if requests of this side have not been executed, and the peer is late with its receives. That of an SRQ is never
+ * late. EP lock.
+ */
 static bool is_waiting(const struct soft_ep *ep)
 {
+	if (!ep->open || ep->failing || ep->rlayout.srq)
+		return false;
 	/* relaxed: written under the EP lock */
-	return ep->open && !ep->failing && ep->sq_reaped != atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+	return ep->sq_reaped != atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
 }
 
 void soft_strict_waits(struct soft_ep *ep)
@@ -61,9 +66,12 @@ void soft_strict_waits(struct soft_ep *ep)
 
 	if (!ia->strict || !is_waiting(ep))
 		return;
-	/* relaxed: only tells the tick to look, which takes the EP lock for each endpoint */
-	atomic_store_explicit(&ia->strict_waits, true, memory_order_relaxed);
-	soft_tick_set(ia);
+	/*
+	 * relaxed: only tells the tick to look, which takes the EP lock for each endpoint. The timer is not set again while the
+	 * tick is due, because posts in quick succession would put it off for ever
+	 */
+	if (!atomic_exchange_explicit(&ia->strict_waits, true, memory_order_relaxed))
+		soft_tick_set(ia);
 }
 
 bool soft_strict_not_ready(struct soft_ep *ep)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What bounds a program over a device: the device's own limits, ports, the addresses there are, the reads that
- * a request can ask for, and on iWARP who may send when. Runs in a guest of the lab, over the adapter that
- * OPENDAT_TEST_IA names.
+ * Limits that a program meets over a device: those of the device, ports, addresses, the number of RDMA Reads that a connection
+ * request can carry, and over iWARP which side may send first. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA
+ * names.
  */
 #include <limits.h>
 #include <netinet/in.h>
@@ -15,7 +15,10 @@
 
 /* ------------------------------------------------------------------ the device's limits */
 
-/* "rxe0 port 1": the device, and the port. */
+/*
+ * Returns true if `device` is the one that the adapter uses, and stores its port. The attribute "device" has the form
+ * "rxe0 port 1".
+ */
 static bool is_ours(struct ibv_device *device, uint8_t *port)
 {
 	const char *value = api_transport("device"), *name = ibv_get_device_name(device);
@@ -38,7 +41,7 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* All of it, or all but a few that the provider needs for itself. */
+/* Checks that the adapter offers all of the device's objects except at most 16, which the provider may need for itself. */
 static void check_most(int has, int device)
 {
 	if (has > device || has < device - 16)
@@ -76,7 +79,7 @@ static void check_objects(const struct ibv_device_attr *dev)
 	check_most(api.attr.max_recv_per_srq, least(dev->max_srq_wr, dev->max_cqe));
 }
 
-/* siw says that there is no limit, and keeps the pages in a list that has one. */
+/* siw reports no limit for the length of a region, but keeps its pages in a list of limited length. */
 static uint64_t longest_region(const struct ibv_device_attr *dev)
 {
 	const uint64_t pages = (1 << 28) - 2;
@@ -87,13 +90,13 @@ static uint64_t longest_region(const struct ibv_device_attr *dev)
 
 static void check_transfers(const struct ibv_device_attr *dev, uint32_t message)
 {
-	/* what is on a stack bounds them, too; a receive may be a shared one */
+	/* The provider keeps segments on the stack, at most 32. A receive may go to an SRQ, so the SRQ's limit counts too. */
 	int segments = least(dev->max_sge, 32);
 
 	check_most(api.attr.max_dto_per_ep, dev->max_qp_wr);
 	CHECK_EQ_INT(api.attr.max_iov_segments_per_dto, least(segments, dev->max_srq_sge));
 	CHECK_EQ_INT(api.attr.max_iov_segments_per_rdma_write, segments);
-	/* in pieces, where the device takes fewer in a read */
+	/* If the device takes fewer segments for a read, the provider splits the read. */
 	CHECK_EQ_INT(api.attr.max_iov_segments_per_rdma_read, segments);
 	CHECK_EQ_INT(api.attr.max_lmr_block_size, longest_region(dev));
 	CHECK_EQ_INT(api.attr.max_message_size, message);
@@ -115,11 +118,11 @@ static void check_limits(struct ibv_context *verbs, uint8_t port)
 	REQUIRE_EQ_INT(ibv_query_port(verbs, port, &at), 0);
 	check_names(&dev);
 	check_objects(&dev);
-	/* one segment has to hold it, whose length has 31 bits */
+	/* A message must fit into one segment, whose length has 31 bits. */
 	check_transfers(&dev, at.max_msg_sz < INT32_MAX ? at.max_msg_sz : INT32_MAX);
 }
 
-/* A provider with limits of its own making would get some of them wrong. */
+/* All limits are compared, because a provider that states constants instead would be wrong for some device. */
 static void limits_are_those_of_the_device(void)
 {
 	struct ibv_device **list;
@@ -142,9 +145,12 @@ static void limits_are_those_of_the_device(void)
 	CHECK_EQ_INT(seen, 1);
 }
 
-/* ------------------------------------------------------------------ what the device tells */
+/* ------------------------------------------------------------------ asynchronous events of the device */
 
-/* The provider looks when a peer has disconnected. */
+/*
+ * Delivers the asynchronous event `what`, and expects `number` on the async EVD. The provider polls the device for such events when
+ * a peer disconnects.
+ */
 static void hears(int what, DAT_EVENT_NUMBER number)
 {
 	struct api_pair pair;
@@ -154,7 +160,7 @@ static void hears(int what, DAT_EVENT_NUMBER number)
 	atomic_store(&twist.tells, what + 1);
 	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-	/* the device may have been looked at for another reason, and its loss breaks what is connected still */
+	/* The provider may poll the device earlier for another reason. The loss of the device then breaks this connection. */
 	API_CONN_OVER(pair.b.connect, pair.b.ep);
 	API_EVENT(api.async, &event);
 	CHECK_EQ_INT(event.event_number, number);
@@ -172,7 +178,7 @@ static void queue_that_fails_is_told_of(void)
 
 /* ------------------------------------------------------------------ ports and addresses */
 
-/* A port of the higher ones, which stand for long qualifiers, may be somebody's already. */
+/* Listens at a long qualifier and returns it. Its port, one of the higher ones, may be in use, so several are tried. */
 static DAT_CONN_QUAL long_qualifier(DAT_EVD_HANDLE cr_evd)
 {
 	DAT_CONN_QUAL qual = UINT64_C(0x500000000);
@@ -186,7 +192,7 @@ static DAT_CONN_QUAL long_qualifier(DAT_EVD_HANDLE cr_evd)
 	return qual;
 }
 
-/* Others map qualifiers to 32001 ports, and so do we: who listens first has it. */
+/* The provider maps long qualifiers to 32001 ports, as other DAT libraries do. The first service point at a port has it. */
 static void qualifiers_that_meet_at_one_port_are_in_use(void)
 {
 	DAT_EVD_HANDLE cr_evd;
@@ -202,7 +208,7 @@ static void qualifiers_that_meet_at_one_port_are_in_use(void)
 		  DAT_CONN_QUAL_IN_USE);
 }
 
-/* As a port it is any, which the kernel chooses and nobody knows. */
+/* Port 0 means any port: the kernel would choose one that no peer knows. */
 static void qualifier_0_is_refused(void)
 {
 	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
@@ -217,7 +223,7 @@ static void qualifier_0_is_refused(void)
 	API_STATE(end.ep, DAT_EP_STATE_UNCONNECTED);
 }
 
-/* The guest's networks have 24 bits. Over rxe the request would go to all of it, and be answered by nobody. */
+/* The guest's networks have a prefix of 24 bits. Over rxe the request would be broadcast, and no host would answer it. */
 static void broadcast_address_of_a_network_is_refused_at_once(void)
 {
 	struct sockaddr_in to;
@@ -233,7 +239,7 @@ static void broadcast_address_of_a_network_is_refused_at_once(void)
 	API_STATE(end.ep, DAT_EP_STATE_UNCONNECTED);
 }
 
-/* Whoever connects to its own host cannot do better than by that host's address. */
+/* For a connection to the own host there is no better address than the host's own, so advice about addresses would mislead. */
 static void failed_attempt_to_reach_this_host_is_told_without_advice_about_addresses(void)
 {
 	struct api_end end;
@@ -253,7 +259,10 @@ static void failed_attempt_to_reach_this_host_is_told_without_advice_about_addre
 
 /* ------------------------------------------------------------------ iWARP */
 
-/* librdmacm asks a device once, as long as somebody uses it. */
+/*
+ * Keeps an rdma_cm_id on the device. librdmacm queries a device's limits only once while the device is in use, so it keeps the real
+ * number of reads when the test changes what the device reports.
+ */
 static void hold_device(void)
 {
 	struct rdma_event_channel *channel;
@@ -270,8 +279,8 @@ static void hold_device(void)
 }
 
 /*
- * The numbers of reads have 8 bits on the wire, of which the largest means "what the device can". What is
- * left of 1000 in 8 bits is more than this device can, and librdmacm refuses it.
+ * The number of reads has 8 bits in a connection request, and its largest value means "as many as the device can". The low 8 bits
+ * of 1000 are 232, more than librdmacm knows this device to have, so librdmacm would refuse such a request.
  */
 static void device_may_have_more_reads_than_a_request_can_ask_for(void)
 {
@@ -306,8 +315,8 @@ static void accept_alone(DAT_EVD_HANDLE cr_evd, DAT_CONN_QUAL qual, const struct
 }
 
 /*
- * An endpoint of its own receives is answered for when the first of them is posted. Whose receives are shared
- * has those that others have posted, or will, and no post of its own to wait for.
+ * The accept of an endpoint with a receive queue of its own is sent when the first receive is posted. An endpoint with an SRQ has
+ * no post of its own to wait for, so its accept is sent at once.
  */
 static void only_an_endpoint_of_its_own_receives_is_accepted_late(void)
 {
@@ -329,7 +338,7 @@ static void only_an_endpoint_of_its_own_receives_is_accepted_late(void)
 	accept_alone(cr_evd, qual, &shared, 1);
 }
 
-/* ------------------------------------------------------------------ reads of which the peer says nothing */
+/* ------------------------------------------------------------------ peers that do not say how many reads they serve */
 
 static void reads_asked(struct api_end *end, int in, int out)
 {
@@ -340,7 +349,7 @@ static void reads_asked(struct api_end *end, int in, int out)
 	api_end_make(end, &attr);
 }
 
-/* More of them than one side serves at a time, each of which takes a while. */
+/* Posts more reads than a side serves at a time, each long enough that several are outstanding together. */
 static void reads_work(const struct api_end *end, const struct api_buf *buf)
 {
 	enum { READS = 40, BYTES = 16384 };
@@ -352,7 +361,10 @@ static void reads_work(const struct api_end *end, const struct api_buf *buf)
 		API_DTO(end->request, end->ep, i, DAT_DTO_SUCCESS, BYTES);
 }
 
-/* One side serves one read, or all that there may be, and wants to have all that there may be. */
+/*
+ * Connects two endpoints that offer `in` reads (0: the default) and ask for as many as the device has, while each peer seems to
+ * say `said` reads. Then both sides read.
+ */
 static void reads_that_seem(int said, int in)
 {
 	struct api_buf buf;
@@ -367,7 +379,7 @@ static void reads_that_seem(int said, int in)
 	CHECK(atomic_load(&twist.asked_out) > 1 && atomic_load(&twist.answered_out) > 1);
 	CHECK(atomic_load(&twist.asked_out) <= atomic_load(&twist.answered_in));
 	CHECK(atomic_load(&twist.answered_out) <= atomic_load(&twist.asked_in));
-	/* of a peer that is connected by another process no side knows more than this */
+	/* A peer may be connected by another process, so each side must do with 16, the number that all providers assume. */
 	CHECK(atomic_load(&twist.asked_out) <= 16 && atomic_load(&twist.asked_in) >= 16);
 	CHECK(atomic_load(&twist.answered_out) <= 16 && atomic_load(&twist.answered_in) >= 16);
 	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
@@ -379,7 +391,7 @@ static void reads_that_seem(int said, int in)
 	api_close();
 }
 
-/* erdma's request shows the maximum of the device, and its reply nothing. */
+/* erdma shows the maximum of the device in a request, and 0 in a reply. */
 static void no_side_reads_more_than_a_peer_serves_that_says_nothing_of_it(void)
 {
 	reads_that_seem(UINT8_MAX, 1);
@@ -416,7 +428,7 @@ static void forget_switches(void)
 	api_close();
 }
 
-/* Of an adapter that has quirk=reads_unsaid. */
+/* This suite is for an adapter that has quirk=reads_unsaid. */
 static const struct check_suite unsaid_bounds = {
 	.name = "bound of reads unsaid",
 	.teardown = forget_switches,

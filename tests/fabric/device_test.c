@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What devices do that rxe and siw never do, imitated by the switches of twist.h: each test fails without what the
- * providers do about it. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * Behaviour of devices that rxe and siw never show, imitated by the switches of twist.h. Each test fails if the provider does not
+ * handle that behaviour. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -50,9 +50,9 @@ static void forget(void)
 	api_close();
 }
 
-/* ------------------------------------------------------------------ what a device says of itself */
+/* ------------------------------------------------------------------ what a device reports */
 
-/* irdma, bnxt_re, hns and qedr say 0, and programs that go by it do no reads. */
+/* irdma, bnxt_re, hns and qedr report 0 RDMA Reads for all queue pairs together. A program that trusts a 0 would do no reads. */
 static void number_of_reads_that_a_device_does_not_say_is_that_of_all_queue_pairs(void)
 {
 	int64_t all;
@@ -73,7 +73,7 @@ static void message_limit(uint64_t said, DAT_VLEN limit)
 	api_close();
 }
 
-/* Some devices take a segment of 2^31 bytes for an empty one, so a message of 2^31 bytes must not be allowed. */
+/* Some devices treat a segment of 2^31 bytes as empty, so the longest message must be shorter than that. */
 static void longest_message_is_one_that_a_segment_holds(void)
 {
 	message_limit(UINT32_MAX, INT32_MAX);
@@ -84,7 +84,7 @@ static void longest_message_is_one_that_a_segment_holds(void)
 	message_limit(0, 1 << 30);
 }
 
-/* cxgb4 has fewer receives than it says, and tells so by E2BIG. */
+/* cxgb4 has room for fewer receives than it reports, and refuses a deeper queue pair with E2BIG. */
 static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = 100 };
@@ -106,7 +106,7 @@ static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
 		  DAT_SUCCESS);
 }
 
-/* Returns how often the device has been asked. */
+/* Registers a region of `size` bytes. Returns how many registrations the device was asked for. */
 static int registered(size_t size)
 {
 	DAT_VADDR registered_address;
@@ -128,7 +128,10 @@ static int registered(size_t size)
 	return atomic_load(&twist.regions);
 }
 
-/* irdma and siw choose the high bits of a key at random. For a key that fits, the provider registers again, which pins again. */
+/*
+ * irdma and siw choose the high bits of a key at random. If the key does not fit into a DAT context, the provider registers the
+ * region again, and each registration pins all its pages. So a large region is tried only a few times.
+ */
 static void large_region_is_not_registered_often_for_the_sake_of_its_key(void)
 {
 	enum { MIB = 1 << 20 };
@@ -140,7 +143,7 @@ static void large_region_is_not_registered_often_for_the_sake_of_its_key(void)
 	CHECK_EQ_INT(registered(48 * MIB), 3);
 }
 
-/* Before Linux 5.12, the page that a device goes on using after a fork() may be the child's, and no longer the parent's. */
+/* Before Linux 5.12, a page that a device uses may belong to the child after a fork(), while the parent gets a copy. */
 static void fork_that_takes_registered_memory_away_is_warned_of_once(void)
 {
 	if (!HAVE_DECL_IBV_IS_FORK_INITIALIZED)
@@ -159,9 +162,9 @@ static void fork_that_takes_registered_memory_away_is_warned_of_once(void)
 	CHECK(!strstr(check_stderr_end(), "fork"));
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ notification and asynchronous events */
 
-/* mana can notify of all completions or of none. So a thread that waits for a solicited one is woken by each completion. */
+/* mana can notify of all completions or of none, so each completion wakes a thread that waits for a solicited one. */
 static void solicited_message_wakes_where_the_device_cannot_tell_it_from_others(void)
 {
 	DAT_EP_ATTR attr = { .recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG };
@@ -180,9 +183,7 @@ static void solicited_message_wakes_where_the_device_cannot_tell_it_from_others(
 	CHECK_DAT(waiter.ret, DAT_SUCCESS);
 }
 
-/*
- * Makes the provider get the asynchronous event `what`: it asks the device for one when the peer of a connection disconnects.
- */
+/* Delivers the asynchronous event `what` to the provider, which polls the device for one when a peer disconnects. */
 static void have_it_tell(const struct api_pair *one, int what)
 {
 	atomic_store(&twist.tells, what + 1);
@@ -191,8 +192,8 @@ static void have_it_tell(const struct api_pair *one, int what)
 }
 
 /*
- * mlx4, mlx5, hns and ocrdma report the first packet that a queue pair receives (IBV_EVENT_COMM_EST). Here that event is all that
- * the passive side gets: the peer's confirmation of the connection is lost, and the peer writes but sends no message.
+ * mlx4, mlx5, hns and ocrdma report the first packet that a queue pair receives (IBV_EVENT_COMM_EST). Here the passive side learns
+ * of the connection only by that event: the peer's confirmation is lost, and the peer writes but sends no message.
  */
 static void peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost(void)
 {
@@ -222,7 +223,7 @@ static void peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost(vo
 	API_DTO(pair.a.recv, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
 }
 
-/* mana cannot be queried for the state of a queue pair. It reports a queue pair that has failed, by an asynchronous event. */
+/* mana cannot be queried for the state of a queue pair, but reports a failed queue pair by an asynchronous event. */
 static void failure_that_the_device_tells_of_by_itself_breaks_the_connection(void)
 {
 	pair_make(NULL);
@@ -238,7 +239,7 @@ static void failure_that_the_device_tells_of_by_itself_breaks_the_connection(voi
 
 /* ------------------------------------------------------------------ lists of no segments */
 
-/* Transfers of no bytes, with and without segments. */
+/* Posts transfers of 0 bytes, with segments and without. The provider must not pass a driver a list whose entry it may read. */
 static void nothing_is_read_through_an_empty_list(void)
 {
 	DAT_LMR_TRIPLET whole;
@@ -270,7 +271,7 @@ static void nothing_is_read_through_an_empty_list(void)
 
 /* ------------------------------------------------------------------ what a driver returns */
 
-/* A post that was refused leaves no completion behind. */
+/* Checks that the driver has refused the post, and that the post leaves no completion behind. */
 static void full(DAT_RETURN ret)
 {
 	CHECK_DAT(ret, DAT_INSUFFICIENT_RESOURCES);
@@ -279,7 +280,10 @@ static void full(DAT_RETURN ret)
 	API_EMPTY(pair.b.recv);
 }
 
-/* mthca returns -1 if a queue is full, and mlx4 if an SRQ is. siw returns -1 for a request that it has taken, so siw skips it. */
+/*
+ * mthca returns -1 if a queue is full, and mlx4 if an SRQ is. siw returns -1 for a request that it has accepted, so over siw this
+ * value is left out.
+ */
 static void post_that_a_driver_refuses_by_a_number_of_its_own_is_refused(void)
 {
 	static const int says[] = { -1, ENOMEM, -ENOMEM };
@@ -319,7 +323,7 @@ static void receive_of_an_srq_that_a_driver_refuses_is_refused(void)
 		CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
 }
 
-/* What was printed since check_stderr_begin() names the device, what it has refused, and the driver's reason. */
+/* Checks that the output since check_stderr_begin() names the device, the post that it refuses, and the driver's error. */
 static void told(const char *what, int err)
 {
 	const char *said = check_stderr_end();
@@ -339,7 +343,7 @@ static void reason_of_a_driver_that_refuses_a_post_is_told_at_level_debug(void)
 	twist_here.refuses = -ENOMEM;
 	full(api_recv(pair.b.ep, &buf, 0, BYTES, 1));
 	told("refuses a receive", ENOMEM);
-	/* From siw this error may mean that the connection has ended, and that its event is still to come. */
+	/* From siw, any other error may mean that the connection has ended and its event is still to come. */
 	if (api_declares("transport", "iWARP"))
 		return;
 	check_stderr_begin();
@@ -349,8 +353,8 @@ static void reason_of_a_driver_that_refuses_a_post_is_told_at_level_debug(void)
 }
 
 /*
- * cxgb4, ocrdma, mana and erdma refuse a post to a queue pair that has got into error, which the program has not heard
- * of: the post is flushed, as it is with others.
+ * cxgb4, ocrdma, mana and erdma refuse a post to a queue pair in the error state, even before the program learns of that state.
+ * The provider accepts such a post and completes it as flushed, as the other devices do.
  */
 static void dies_under(int says, DAT_COMPLETION_FLAGS flags)
 {
@@ -373,7 +377,7 @@ static void post_to_a_queue_pair_that_has_just_died_is_flushed(void)
 	pair_make(NULL);
 	dies_under(-EIO, 0);
 	dies_under(EIO, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	/* siw returns EINVAL for an invalid request, too. */
+	/* Over siw, EINVAL can also mean an invalid request, so it does not prove the error state. */
 	if (api_declares("transport", "iWARP"))
 		return;
 	dies_under(EINVAL, 0);
@@ -397,7 +401,7 @@ static void bind_works(DAT_RMR_HANDLE rmr, uint64_t cookie)
 	CHECK_EQ_INT(memcmp(buf.mem + 1024, buf.mem + 4096, BYTES), 0);
 }
 
-/* mana makes windows, and its library cannot bind them: RMRs are emulated, then. */
+/* mana allocates memory windows, but its library cannot bind one. RMRs are emulated from the first bind that fails. */
 static void windows_that_cannot_be_bound_are_emulated(void)
 {
 	DAT_LMR_TRIPLET nothing = { 0 };
@@ -409,7 +413,7 @@ static void windows_that_cannot_be_bound_are_emulated(void)
 	CHECK(api_declares("rmr", "memory windows"));
 	api_fill(buf.mem, buf.size, 1);
 	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
-	/* the first bind still works */
+	/* The first bind uses a memory window. */
 	bind_works(rmr, 1);
 	atomic_store(&twist.no_bind, true);
 	bind_works(rmr, 2);
@@ -422,7 +426,7 @@ static void windows_that_cannot_be_bound_are_emulated(void)
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
-/* hns inlines no more than the MTU of the path. */
+/* hns refuses to inline more than the path MTU. */
 static void no_message_is_inlined_that_is_longer_than_the_path_has_it(void)
 {
 	static const size_t sizes[] = { 64, 256, 257, 300, 256, 3000 };
@@ -455,7 +459,7 @@ static void messages_come(void)
 	API_DTO(pair.a.request, pair.a.ep, SENT, DAT_DTO_SUCCESS, 8);
 }
 
-/* Completions become visible so late that the endpoint has been freed by then, unless the provider waits for them. */
+/* Completions become visible after this time. If the provider does not wait for them, the endpoint is freed before that. */
 enum { LATE_MS = 20 };
 
 static void over(void)
@@ -466,7 +470,7 @@ static void over(void)
 	API_CONN_OVER(pair.b.connect, pair.b.ep);
 }
 
-/* qedr leaves completions of a destroyed queue pair in the queue, and a poll that finds one accesses freed memory. */
+/* qedr leaves the completions of a destroyed queue pair in the CQ, and a poll that finds one accesses freed memory. */
 static void no_completion_of_a_queue_pair_is_looked_at_when_that_is_gone(void)
 {
 	DAT_EVENT event;
@@ -523,7 +527,7 @@ static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
 	CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(9)), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* rxe (Linux 6.12) flushes a request that it cannot send. Nothing else shows that the connection is gone. */
+/* rxe (Linux 6.12) flushes a request that it cannot send, and gives no other sign that the connection is lost. */
 static void request_that_is_flushed_without_a_cause_breaks_the_connection(void)
 {
 	pair_make(NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an endpoint's queues take at most, and what then comes out of them at once. Invariant of the
- * providers: a CQ has room for all that a queue pair can complete. Runs in a guest of the lab, over the
- * adapter that OPENDAT_TEST_IA names.
+ * How many work requests an endpoint's queues take, and what happens when all of them complete at once. Invariant of the
+ * providers: a CQ has room for every request that its queue pairs can complete. Only more receives than the device's largest CQ
+ * has entries are an exception. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,13 +12,13 @@
 #include "twist.h"
 
 #define READS 1000
-#define USUAL 1024 /* requests of an endpoint whose program asks for no number of its own */
-#define PIECE (1 << 20) /* long enough: most of the reads are still to come when the last one is posted */
+#define USUAL 1024 /* max_request_dtos of an endpoint whose program does not ask for a number */
+#define PIECE (1 << 20) /* long enough that most reads are still outstanding when the last one is posted */
 
 static struct api_buf from, to;
 static struct api_pair pair;
 
-/* Attributes for `requests` reads of so many segments. */
+/* Returns the default attributes, changed for `requests` reads of `segments` segments each. */
 static DAT_EP_ATTR reads_of(DAT_COUNT requests, DAT_COUNT segments)
 {
 	DAT_EP_PARAM param;
@@ -50,7 +50,7 @@ static void post_read(const struct api_end *end, DAT_COUNT segments, uint64_t co
 		    DAT_SUCCESS);
 }
 
-/* So many completions, in order; from the first that is flushed on all are. */
+/* Takes `count` completions in order, where all that follow a flushed one are flushed. Returns how many reads succeeded. */
 static uint64_t take_reads(const struct api_end *end, DAT_COUNT segments, uint64_t count)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -78,8 +78,8 @@ static bool over_iwarp(void)
 }
 
 /*
- * As many requests as there may be, reads all of them, of which most are still to come when the connection ends: they are long.
- * Where a message waits for its receive they all are, behind one that has none.
+ * Fills the request queue with long reads and ends the connection while most of them are outstanding. Except over iWARP, the
+ * first request is a send for which the peer has posted no receive, so that all reads stay behind it.
  */
 static void post_reads_and_end(const DAT_EP_ATTR *attr)
 {
@@ -103,13 +103,13 @@ static void post_reads_and_end(const DAT_EP_ATTR *attr)
 	CHECK(done < reads / 2);
 	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	API_CONN_OVER(pair.b.connect, pair.b.ep);
-	/* a CQ without room is an error of the whole adapter */
+	/* An overflow of a CQ is reported as an asynchronous error of the adapter. */
 	API_QUIET(api.async);
 }
 
 /*
- * A read may be done in pieces, of which the last alone tells of a success. Of a connection that ends the
- * device flushes each of them.
+ * The provider may post a read as several requests, of which only the last is signaled. When the connection ends, the device
+ * flushes each of them with a completion of its own.
  */
 static void all_reads_of_an_endpoint_may_be_flushed(void)
 {
@@ -125,7 +125,7 @@ static void all_reads_of_an_endpoint_may_be_flushed(void)
 	API_EMPTY(api.async);
 }
 
-/* More than would fit with reads of as many segments as there may be. */
+/* The endpoint asks for more requests than the device has room for if each one is a read of the most segments. */
 static void endpoint_takes_all_the_reads_that_it_shows(void)
 {
 	DAT_EP_ATTR attr = { 0 };
@@ -139,7 +139,7 @@ static void endpoint_takes_all_the_reads_that_it_shows(void)
 
 /* ------------------------------------------------------------------ pieces */
 
-/* As if this device took two segments at once, where it takes more. siw takes one. */
+/* A device that reads into more than two segments is made to report two. siw reads into one. */
 static void read_goes_in_as_few_pieces_as_the_device_can(void)
 {
 	const DAT_COUNT segments = 5;
@@ -162,8 +162,8 @@ static void read_goes_in_as_few_pieces_as_the_device_can(void)
 }
 
 /*
- * What the device has of a read cannot be taken back: so the program has to hear when its memory is its own
- * again. Only the end of the connection tells that.
+ * The device takes two requests of a read that needs more. They cannot be taken back, so the post succeeds and the connection
+ * ends: only the flushed completion tells the program that the device no longer uses its memory.
  */
 static void part_of_a_read_is_taken(int driver_says)
 {
@@ -198,13 +198,13 @@ static void read_that_the_device_takes_a_part_of_is_flushed(void)
 	to = api_buf(5 * PIECE, DAT_MEM_PRIV_ALL_FLAG);
 	api_pair_make(&pair, NULL);
 	part_of_a_read_is_taken(ENOMEM);
-	/* as libsiw does */
+	/* libsiw returns 0 for a chain of which it has taken only a part. */
 	part_of_a_read_is_taken(0);
 }
 
 /* ------------------------------------------------------------------ what does not go together */
 
-/* A device of few places, which reads into two segments at a time. */
+/* Imitates a device with few work requests for a queue pair that reads into two segments. Returns max_dto_per_ep. */
 static DAT_COUNT few_places(void)
 {
 	atomic_store(&twist.places, 1500);
@@ -213,7 +213,7 @@ static DAT_COUNT few_places(void)
 	return api.attr.max_dto_per_ep;
 }
 
-/* An endpoint of such attributes, or the refusal. */
+/* Makes an endpoint with default attributes and changes it to these two. Returns what dat_ep_modify() returns. */
 static DAT_RETURN end_of(const DAT_EP_ATTR *attr, struct api_end *end)
 {
 	DAT_EP_PARAM param;
@@ -237,7 +237,7 @@ static void shows(const struct api_end *end, DAT_COUNT requests, DAT_COUNT segme
 	CHECK_EQ_INT(param.ep_attr.max_rdma_read_iov, segments);
 }
 
-/* Made so, and made otherwise and then modified. */
+/* Tests both an endpoint that is created with the attributes and one that is modified to have them. */
 static void becomes(DAT_COUNT requests, DAT_COUNT segments, DAT_COUNT shown, DAT_COUNT shown_segments)
 {
 	const DAT_EP_ATTR attr = { .max_request_dtos = requests, .max_rdma_read_iov = segments };
@@ -267,7 +267,7 @@ static void refused(DAT_COUNT requests, DAT_COUNT segments)
 	api_end_free(&modified);
 }
 
-/* A read of five segments is three of the device's. */
+/* A read of five segments takes three of the device's requests. */
 static void requests_that_the_device_has_no_room_for_are_refused(void)
 {
 	DAT_COUNT most = few_places();
@@ -280,7 +280,7 @@ static void requests_that_the_device_has_no_room_for_are_refused(void)
 	refused(most + 1, 1);
 }
 
-/* Of both the segments give way first. */
+/* If the two do not fit together, the provider first lowers the number of segments, and then that of requests. */
 static void what_a_program_leaves_open_is_chosen_so_that_it_fits(void)
 {
 	DAT_COUNT most = few_places();
@@ -296,7 +296,7 @@ static void what_a_program_leaves_open_is_chosen_so_that_it_fits(void)
 	becomes(0, 5, most / 3, 5);
 	atomic_store(&twist.places, 0);
 	api_close();
-	/* plenty: nothing gives way */
+	/* The device's own limits are large enough that nothing is lowered. */
 	api_open();
 	becomes(100, 6, 100, 6);
 	becomes(0, 3, USUAL, 3);
@@ -306,7 +306,7 @@ static void what_a_program_leaves_open_is_chosen_so_that_it_fits(void)
 
 enum { CQ_ENTRIES = 1500, DEEP = 3000, SHORT = 64 };
 
-/* b has more receives than a CQ of the device has entries, and all of them are posted. */
+/* Connects the pair and posts all receives of `b`, which are more than a CQ of the device has entries. */
 static void deep_pair(void)
 {
 	const DAT_EP_ATTR attr = { .max_recv_dtos = DEEP, .max_request_dtos = 64, .max_rdma_read_iov = 1 };
@@ -321,7 +321,7 @@ static void deep_pair(void)
 	CHECK_DAT(api_recv(pair.b.ep, &to, 0, SHORT, DEEP), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* Other libraries of the field make a CQ as long as its EVD, and programs ask for deep queues that they never fill. */
+/* Programs ask for deep queues that they never fill, and other DAT libraries allow that: they size a CQ by its EVD. */
 static void endpoint_may_have_more_receives_than_a_queue_has_entries(void)
 {
 	deep_pair();
@@ -333,7 +333,7 @@ static void endpoint_may_have_more_receives_than_a_queue_has_entries(void)
 	API_EMPTY(api.async);
 }
 
-/* A program that lets too many wait hears of it: its connection is over, and nothing is waited for in vain. */
+/* If completions overflow the CQ, the connection breaks, and each posted receive still completes or is flushed. */
 static void queue_that_overflows_breaks_its_connections(void)
 {
 	uint64_t good = 0, flushed = 0, sent = 0;
@@ -359,7 +359,7 @@ static void queue_that_overflows_breaks_its_connections(void)
 	CHECK(good >= CQ_ENTRIES / 2 && good < DEEP);
 }
 
-/* The device's queue has had no room for some completions, and has room again for those behind them. */
+/* The CQ has no room for some completions, which are lost, and has room again for later ones. */
 static void receives_whose_completions_are_lost_are_flushed(void)
 {
 	enum { POSTED = 40, LOST = 10 };
@@ -373,7 +373,7 @@ static void receives_whose_completions_are_lost_are_flushed(void)
 	for (uint64_t i = 0; i < POSTED; i++)
 		REQUIRE_DAT(api_recv(pair.b.ep, &to, 0, SHORT, i), DAT_SUCCESS);
 	atomic_store(&twist.loses, LOST);
-	/* too long for the first receive, so that the device ends the connection and flushes the others */
+	/* The message is too long for the first receive, so the device ends the connection and flushes the others. */
 	REQUIRE_DAT(api_send(pair.a.ep, &from, 0, SHORT + 1, 0, 0), DAT_SUCCESS);
 	for (int i = 0; i < POSTED; i++) {
 		uint64_t number;
@@ -388,7 +388,7 @@ static void receives_whose_completions_are_lost_are_flushed(void)
 	API_CONN_OVER(pair.b.connect, pair.b.ep);
 }
 
-/* What is refused is named: what was asked for, what there is, and whose limit it is. */
+/* The message names the attribute that is refused, the limit, and the IA attribute that states the limit. It comes only once. */
 static void attributes_beyond_the_device_are_named(void)
 {
 	DAT_EP_ATTR attr = { 0 };

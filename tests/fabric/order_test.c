@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Completions of several endpoints on one EVD come in the order in which their messages have come. Runs in a guest of
- * the lab, over the adapter that OPENDAT_TEST_IA names.
+ * Completions of several endpoints on one EVD are dequeued in the order in which the messages have arrived. Runs in a guest of the
+ * lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <string.h>
 
@@ -10,14 +10,14 @@
 
 enum { ENDS = 24, ROUNDS = 20, BYTES = 64 };
 
-/* Endpoints that are so deep that the completions of a few of them fill a completion queue. */
+/* Endpoints with queues so deep that the completions of a few of them fill a CQ. */
 enum { DEEP = 1024, DEEP_FEW = 4, DEEP_MANY = 16 };
 
 static struct api_pair pair[ENDS];
 static struct api_buf from, to;
 static DAT_EVD_HANDLE recv_evd;
 
-/* An end whose receives complete on the one EVD. */
+/* Makes an endpoint whose receives complete on recv_evd. */
 static void end_make(struct api_end *end)
 {
 	end->recv = recv_evd;
@@ -33,7 +33,7 @@ static void open_for(int receives)
 	api_open();
 	from = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	to = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
-	/* no longer than it has to be: how many completions there can be follows from the endpoints */
+	/* The EVD may be short, because the provider sizes the CQ by the endpoints and not by the EVD. */
 	recv_evd = api_evd(receives, DAT_EVD_DTO_FLAG);
 }
 
@@ -44,7 +44,7 @@ static void post_receives(int ends, int each)
 			REQUIRE_DAT(api_recv(pair[i].b.ep, &to, 0, BYTES, (uint64_t)i), DAT_SUCCESS);
 }
 
-/* A message is there: a read behind it has been answered by the device that has it. */
+/* Sends one message of pair i and waits until it has arrived: the peer's device answers the read only after the message. */
 static void send_one(int i)
 {
 	const struct api_end *end = &pair[i].a;
@@ -56,7 +56,7 @@ static void send_one(int i)
 	API_DTO(end->request, end->ep, 2, DAT_DTO_SUCCESS, 8);
 }
 
-/* The deep end's requests complete on the same EVD as its receives. The other end has queues of its own. */
+/* Makes a pair whose deep end has requests and receives on recv_evd. The other end has EVDs of its own. */
 static void deep_pair_make(struct api_pair *one)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = DEEP, .max_request_dtos = DEEP };
@@ -68,7 +68,7 @@ static void deep_pair_make(struct api_pair *one)
 	api_end_make(&one->a, NULL);
 }
 
-/* By its cookie; -1: none is there. */
+/* Returns the cookie of the next completion, or -1 if there is none. */
 static int take_one(void)
 {
 	DAT_EVENT event;
@@ -79,7 +79,7 @@ static int take_one(void)
 	return (int)event.event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* Each endpoint has one message, another one first each time, before anything is looked at. */
+/* In each round every endpoint gets one message, in another order each time, before the EVD is polled. */
 static void all_come_in_order(int ends)
 {
 	post_receives(ends, ROUNDS);
@@ -92,7 +92,7 @@ static void all_come_in_order(int ends)
 	CHECK_EQ_INT(take_one(), -1);
 }
 
-/* Programs connect one endpoint, and make the next. */
+/* Many programs connect an endpoint before they create the next one. */
 static void messages_of_endpoints_made_one_after_the_other_come_in_order(void)
 {
 	enum { FEW = 4 };
@@ -106,7 +106,7 @@ static void messages_of_endpoints_made_one_after_the_other_come_in_order(void)
 	all_come_in_order(FEW);
 }
 
-/* More of them than there is room for at the first, made before any is connected. */
+/* The first CQ has no room for this many endpoints, all of which are created before any is connected. */
 static void messages_of_many_endpoints_made_ahead_come_in_order(void)
 {
 	open_for(8);
@@ -128,14 +128,14 @@ static void deep_pairs_meet(int ends)
 	}
 }
 
-/* An EVD for receives and requests, as programs with one EVD a thread have it. */
+/* One EVD serves receives and requests, as in programs that have one EVD for each thread. */
 static void messages_of_a_few_deep_endpoints_come_in_order(void)
 {
 	deep_pairs_meet(DEEP_FEW);
 	all_come_in_order(DEEP_FEW);
 }
 
-/* What all of them can complete is more than a queue has room for at the first. */
+/* The endpoints can have more completions than the first CQ has room for. */
 static void messages_of_many_deep_endpoints_come_in_order(void)
 {
 	deep_pairs_meet(DEEP_MANY);
@@ -152,7 +152,7 @@ static void messages_of_deep_endpoints_made_ahead_come_in_order(void)
 	all_come_in_order(DEEP_MANY);
 }
 
-/* A request has completed before the peer answers it, and is told of first, whatever queues the two are in. */
+/* A request completes before the peer's answer to it arrives, so its event comes first, whichever CQs the two are in. */
 static void request_of_a_deep_endpoint_is_told_before_the_answer_to_it(void)
 {
 	deep_pairs_meet(DEEP_MANY);
@@ -173,8 +173,8 @@ static void request_of_a_deep_endpoint_is_told_before_the_answer_to_it(void)
 }
 
 /*
- * A device that has no large queues: what has come before the program looks is told before what comes after that,
- * whatever queue it is in.
+ * On a device without large CQs the endpoints may be on different CQs. Completions that are there when the program polls are
+ * delivered before those that arrive later, whichever CQ they are in.
  */
 static void what_comes_after_a_look_is_told_after_what_it_has_found(void)
 {

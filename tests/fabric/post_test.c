@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a post hands to the device, looked at between the request and the doorbell. Invariant: what is read
- * here is what the other side gets.
+ * Checks that short messages are inlined. The test overwrites the source buffer after the request is in the send queue and before
+ * the doorbell. Invariant: the peer must receive the bytes that were there when the program posted.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "twist.h"
 
 #define SHORT  64
-#define BESIDE 2048 /* where a write goes to, beside the messages */
+#define BESIDE 2048 /* offset in `to` that RDMA Writes go to; messages go to 0 */
 
 static struct api_buf from, to;
 
@@ -18,7 +18,7 @@ static void overwrite(void)
 	memset(from.mem, 0xee, from.size);
 }
 
-/* Posts to the device a second time go another way than the first, which has a memory to look up. */
+/* Is called several times, because the first post looks up the memory region, and later ones take the fast path. */
 static void send_short(struct api_pair *pair, uint64_t round)
 {
 	REQUIRE_DAT(api_recv(pair->b.ep, &to, 0, SHORT, round), DAT_SUCCESS);
@@ -40,12 +40,12 @@ static void write_short(struct api_pair *pair, uint64_t round)
 		    DAT_SUCCESS);
 	CHECK(!twist_here.before_bell);
 	API_DTO(pair->a.request, pair->a.ep, round, DAT_DTO_SUCCESS, SHORT);
-	/* whose receive says that the write has landed */
+	/* The write has been placed when a message behind it has been received. */
 	send_short(pair, round + 100);
 	CHECK_EQ_INT(api_mismatch(to.mem + BESIDE, SHORT, round), -1);
 }
 
-/* It costs the device, or its driver, a look for the memory else, of each message. */
+/* Inline data saves the device, or its driver, the lookup of the memory region for each message. */
 static void short_messages_go_along_with_their_requests(void)
 {
 	struct api_pair pair;

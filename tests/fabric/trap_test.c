@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Traps of rdma_cm and verbs that the providers step around, seen from outside: what they ask of
- * the verbs is watched, events come that the kernel sends rarely, and a stranger on the other side
- * behaves as our providers never do. Runs in a guest of the lab, over the adapter that
- * OPENDAT_TEST_IA names.
+ * Traps of rdma_cm and verbs that the providers avoid. The tests observe the providers' verbs calls, imitate events that the
+ * kernel sends rarely, and connect to a foreign peer ("stranger"): a process that uses rdma_cm and verbs without the
+ * providers, and does what they never do. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <netinet/in.h>
 #include <poll.h>
@@ -33,11 +32,11 @@ static struct {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	unsigned char mem[64];
-	bool reads; /* though it has not asked to */
-	struct rdma_conn_param told; /* with the last event */
+	bool reads; /* its queue pair can read, though it asks the peer for no reads */
+	struct rdma_conn_param told; /* the peer's parameters that came with the last event */
 } raw;
 
-/* The next event, which must be this one and come in time; returns its status. */
+/* Waits for the next event, which must be of this type. Returns its status and, if `id` is not NULL, stores its id there. */
 static int raw_event(enum rdma_cm_event_type type, struct rdma_cm_id **id)
 {
 	struct pollfd fd = { .fd = raw.channel->fd, .events = POLLIN };
@@ -66,7 +65,7 @@ static void raw_modify(enum ibv_qp_state state)
 	REQUIRE_EQ_INT(ibv_modify_qp(raw.qp, &attr, mask), 0);
 }
 
-/* A queue pair, on the device of raw.id. */
+/* Creates a queue pair in the state INIT on the device of raw.id. */
 static void raw_queue_pair(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -74,7 +73,7 @@ static void raw_queue_pair(void)
 		.qp_type = IBV_QPT_RC
 	};
 
-	/* rdma_cm's own may be open since before the fork: the kernel takes no requests by that */
+	/* librdmacm's context may have been opened before the fork, and the kernel refuses requests of a child through that one. */
 	REQUIRE((raw.verbs = ibv_open_device(raw.id->verbs->device)) != NULL);
 	REQUIRE((raw.pd = ibv_alloc_pd(raw.verbs)) != NULL);
 	REQUIRE((raw.cq = ibv_create_cq(raw.verbs, 16, NULL, NULL, 0)) != NULL);
@@ -85,7 +84,7 @@ static void raw_queue_pair(void)
 	raw_modify(IBV_QPS_INIT);
 }
 
-/* Up to the peer's answer, which is not confirmed. */
+/* Connects up to the peer's answer, and does not confirm that. */
 static void raw_connect(void)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .retry_count = 7 };
@@ -106,7 +105,7 @@ static void raw_connect(void)
 	raw_modify(IBV_QPS_RTS);
 }
 
-/* Listens on FOREIGN of the address that the parent tells, and tells it that it does. */
+/* Listens on port FOREIGN of the address that the parent sends, and signals the parent. */
 static void raw_listen(void)
 {
 	struct rdma_cm_id *listener;
@@ -149,7 +148,7 @@ static void raw_send(void)
 	REQUIRE_EQ_INT(ibv_post_send(raw.qp, &wr, &bad), 0);
 }
 
-/* Reads what the parent tells the place of, into raw.mem. */
+/* Reads from the address and key that the parent sends into raw.mem. Returns the status of the completion. */
 static enum ibv_wc_status raw_read(void)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -175,7 +174,7 @@ static enum ibv_wc_status raw_read(void)
 	return wc.status;
 }
 
-/* An endpoint that a peer is invited to, by the address of its service point. */
+/* The passive side: an endpoint, and the address of the service point that the stranger connects to. */
 struct host {
 	struct api_end end;
 	DAT_EVD_HANDLE cr_evd;
@@ -200,7 +199,8 @@ static void host_make(struct host *h, pid_t guest)
 /* ------------------------------------------------------------------ InfiniBand and RoCE */
 
 /*
- * librdmacm leaves 0, which means 655 ms: so long each message waits that comes before its receive.
+ * librdmacm leaves the RNR timer at 0, which means 655 ms. A message that arrives before its receive is posted is sent again only
+ * after that time.
  */
 static void queue_pairs_get_a_short_time_for_receiver_not_ready(void)
 {
@@ -224,7 +224,7 @@ static void sends_without_confirming(void *arg)
 		pause();
 }
 
-/* The message itself tells the passive side that there is a connection, and is shown after it. */
+/* A message that arrives before the peer's confirmation establishes the connection. ESTABLISHED is queued before its completion. */
 static void message_before_the_confirmation_comes_after_established(void)
 {
 	pid_t stranger = check_fork(sends_without_confirming, NULL);
@@ -238,10 +238,10 @@ static void message_before_the_confirmation_comes_after_established(void)
 	while (dat_evd_dequeue(h.end.recv, &event) != DAT_SUCCESS && check_now_ms() < until)
 		check_nap();
 	CHECK_EQ_INT(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
-	/* no wait: who sees the message can see the connection */
+	/* No wait: ESTABLISHED must be there when the message's completion is. */
 	REQUIRE_DAT(dat_evd_dequeue(h.end.connect, &event), DAT_SUCCESS);
 	CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
-	check_kill(stranger); /* which nobody hears of: to its kernel there was no connection */
+	check_kill(stranger); /* No event follows, because the stranger's kernel never had a confirmed connection. */
 }
 
 static void wants_an_answer_to_its_disconnect(void *arg)
@@ -251,7 +251,7 @@ static void wants_an_answer_to_its_disconnect(void *arg)
 	REQUIRE_EQ_INT(rdma_establish(raw.id), 0);
 	check_await(CHECK_PARENT);
 	REQUIRE_EQ_INT(rdma_disconnect(raw.id), 0);
-	/* without an answer it comes after a minute, and says so */
+	/* If the peer does not answer, the event comes after a minute, with an error as its status. */
 	CHECK_EQ_INT(raw_event(RDMA_CM_EVENT_DISCONNECTED, NULL), 0);
 }
 
@@ -280,8 +280,8 @@ static void confirms_after_the_end(void *arg)
 }
 
 /*
- * A peer has the answer, and has not confirmed it. The end is told by the message that the kernel repeats
- * until it is answered, not by a rejection, which it sends once.
+ * The peer has received the answer and has not confirmed it. The accept is taken back by a disconnect request, which the kernel
+ * repeats until it is answered, and not by a rejection, which the kernel sends only once.
  */
 static void accept_that_is_taken_back_is_told_once_it_is_confirmed(void)
 {
@@ -299,7 +299,8 @@ static void accept_that_is_taken_back_is_told_once_it_is_confirmed(void)
 }
 
 /*
- * The peer's kernel takes the queue pair for one that it knows, and forgets that upon the request.
+ * The peer's kernel takes the queue pair number for that of a connection it still has. It rejects the request as stale and drops
+ * that old connection, so the same request succeeds the next time.
  */
 static void request_that_is_taken_for_a_stale_connection_is_repeated(void)
 {
@@ -339,7 +340,7 @@ static void connects_for_no_reads_and_reads(void *arg)
 	read_unasked();
 }
 
-/* It serves one read, and asks for none: so much is answered, and one that it may do nevertheless. */
+/* The stranger offers to serve one read and asks for none. The answer takes no more than that one, and grants one nevertheless. */
 static void connects_for_one_read(void *arg)
 {
 	(void)arg;
@@ -367,9 +368,8 @@ static void let_read(pid_t stranger)
 }
 
 /*
- * A peer that says it will not read takes the right to read from the queue pair, as the kernel has
- * it, and the place for its reads. It may read nevertheless, as uDAPL programs do: the memory says
- * what is allowed.
+ * For a peer that asks for no reads, the kernel sets up the queue pair without remote read access and without resources for reads.
+ * The provider allows one anyway, because uDAPL programs read without asking: the memory's privileges say what is allowed.
  */
 static void client_that_asked_for_no_reads_can_read(void)
 {
@@ -397,7 +397,7 @@ static void server_that_asked_for_no_reads_can_read(void)
 	let_read(stranger);
 }
 
-/* A device that gets more reads at a time than it was made to serve may refuse them, and with them the connection. */
+/* A device that receives more reads at a time than it is set up to serve may refuse them, which ends the connection. */
 static void nobody_is_answered_with_more_reads_than_it_has_offered(void)
 {
 	pid_t stranger = check_fork(connects_for_one_read, NULL);
@@ -432,7 +432,7 @@ static void sends_when_established(void *arg)
 	check_await(CHECK_PARENT);
 }
 
-/* The message is there, and is seen to be, when the connection is as good as over. */
+/* Called when dat_ep_disconnect() is about to stop the queue pair: the message has arrived by then, and its EVD is polled once. */
 static void message_comes(void)
 {
 	DAT_EVENT event;
@@ -442,9 +442,8 @@ static void message_comes(void)
 }
 
 /*
- * The peer has its answer late, and may have it from dat_ep_disconnect: what it sends upon that is
- * flushed with the receive, and not shown once more when ESTABLISHED comes to be told, which it is
- * not any more.
+ * An iWARP accept is answered late, possibly only by dat_ep_disconnect(). A message that the peer sends upon that answer meets a
+ * receive that the disconnect flushes. The late ESTABLISHED event is dropped, and must not make that receive complete again.
  */
 static void accepted_connection_that_is_ended_at_once_shows_each_receive_once(void)
 {
@@ -468,7 +467,7 @@ static void accepted_connection_that_is_ended_at_once_shows_each_receive_once(vo
 	CHECK_DAT(dat_ep_disconnect(ended.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_DTO(ended.recv, ended.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	sem_post(&twist.gate);
-	/* what that thread had to tell it tells before this */
+	/* The service thread handles its events in order, so the held-up event has been handled before this rejection arrives. */
 	REQUIRE_DAT(api_connect(other.ep, FOREIGN), DAT_SUCCESS);
 	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	API_EMPTY(ended.recv);
@@ -497,7 +496,7 @@ static void reads_shown(const struct api_end *end, int in, int out)
 	CHECK_EQ_INT(param.ep_attr.max_rdma_read_out, out);
 }
 
-/* `served` of three reads that one side asks for, where the other is for two. */
+/* `a` asks to have three reads at a time, and `b` offers to serve two. After the connection is made, `a` shows `served`. */
 static void reads_agreed(int served, bool receives)
 {
 	struct api_end a, b;
@@ -532,8 +531,8 @@ static void reads_that_are_agreed_are_shown_until_the_endpoint_is_reset(void)
 }
 
 /*
- * siw serves as many as the peer asks for, though its own side has asked for fewer, and tells the active
- * side the two numbers the wrong way round. Where no receive is posted the answer is late.
+ * siw serves as many reads as the peer asks for, even if its own program offers fewer, and it reports the two numbers to the
+ * active side in the wrong order. If no receive is posted, the accept is answered late, so both ways are tested.
  */
 static void reads_that_siw_agrees_to_are_shown_until_the_endpoint_is_reset(void)
 {
@@ -545,7 +544,7 @@ static void reads_that_siw_agrees_to_are_shown_until_the_endpoint_is_reset(void)
 
 /* ------------------------------------------------------------------ all */
 
-/* Since Linux 6.0 it comes when the hardware address of the neighbour changes, at any time. */
+/* Since Linux 6.0, the UNREACHABLE event of rdma_cm comes whenever the neighbour's hardware address changes. */
 static void unreachable_on_a_connection_is_its_end_and_no_failed_attempt(void)
 {
 	struct api_pair pair;
@@ -559,7 +558,7 @@ static void unreachable_on_a_connection_is_its_end_and_no_failed_attempt(void)
 	atomic_store(&twist.twisted, false);
 }
 
-/* Garbage at first, and then nothing at all. */
+/* Rejects the first request with garbage as private data, and the second with none. */
 static void rejects_in_another_language(void *arg)
 {
 	struct rdma_cm_id *request;
@@ -596,8 +595,8 @@ static void rejection_in_another_language_is_the_networks(void)
 }
 
 /*
- * siw is in the kernel's connect for two minutes then: neither the program nor its other
- * connections are.
+ * siw blocks in the kernel's connect for two minutes if the host does not answer. Neither the program nor its other connections
+ * may block with it.
  */
 static void host_that_is_not_there_holds_up_nobody(void)
 {
@@ -626,7 +625,7 @@ static void host_that_is_not_there_holds_up_nobody(void)
 	api.ia = DAT_HANDLE_NULL;
 }
 
-/* So many as are posted and not complete, whether the program has seen the completion or not. */
+/* dat_ep_recv_query() counts receives that have not completed. One whose completion is still in the EVD is not counted. */
 static void receives_are_counted_until_they_complete(void)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -654,7 +653,7 @@ static void receives_are_counted_until_they_complete(void)
 	CHECK_EQ_INT(count, 2);
 }
 
-/* A queue with completions has two things to be watched while somebody sleeps. */
+/* A thread that waits on an EVD with completions watches two descriptors: the completion channel, and an eventfd. */
 static void waiter_that_gets_no_descriptor_is_woken_all_the_same(void)
 {
 	struct api_waiter waiter;
@@ -671,7 +670,7 @@ static void waiter_that_gets_no_descriptor_is_woken_all_the_same(void)
 	CHECK_DAT(api_post_se(evd, 7), DAT_SUCCESS);
 	api_wait_end(&waiter);
 	CHECK_DAT(waiter.ret, DAT_SUCCESS);
-	/* one that is not woken finds the event when its time is over */
+	/* A waiter that is not woken finds the event only when its timeout expires. */
 	CHECK(check_now_ms() - since < check_patience_ms() / 2);
 	CHECK_DAT(dat_evd_wait(evd, 25000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 	atomic_store(&twist.full, false);
@@ -707,7 +706,7 @@ static void let_ring(void)
 	pthread_join(ringer.thread, NULL);
 }
 
-/* Of a bell that rings when what it was for has been taken: the next sleep ends early, once. */
+/* A wake-up that arrives after its event has been dequeued ends the next sleep early, once. */
 static void late_bell_keeps_nobody_awake(void)
 {
 	DAT_EVENT event;
@@ -747,8 +746,8 @@ static const struct check_test ib_tests[] = {
 };
 
 /*
- * The kernel does so from when the connection has begun to end, until the program hears of it. The
- * request is on the queue by then.
+ * From when a connection begins to end until the program learns of that, the kernel refuses the doorbell with ENOTCONN. The request
+ * is already in the send queue then.
  */
 static void request_that_the_kernel_refuses_as_the_connection_ends_is_flushed(void)
 {
@@ -765,7 +764,7 @@ static void request_that_the_kernel_refuses_as_the_connection_ends_is_flushed(vo
 	API_EMPTY(pair.a.request);
 }
 
-/* There is one name in siw for all that goes wrong, and it is the connection, most likely. */
+/* siw reports every failure of a request by one status, IBV_WC_LOC_QP_OP_ERR. The likeliest cause is the connection. */
 static void request_that_fails_on_its_way_is_the_transports(void)
 {
 	struct api_pair pair;
@@ -782,12 +781,12 @@ static void request_that_fails_on_its_way_is_the_transports(void)
 }
 
 /*
- * libsiw takes what lies on one of the pages that queues are mapped from, the 145th, for no queue at
- * all, and the kernel would give it that again at each attempt.
+ * A queue's key is the offset that it is mapped from. libsiw takes a queue whose key is that of the 145th page for missing, and
+ * the kernel would give the same offset to each further attempt.
  */
 static void queues_can_be_made_whatever_place_the_kernel_gives_them(void)
 {
-	enum { PAGES = 160 }; /* a small queue takes one */
+	enum { PAGES = 160 }; /* a small queue takes one page, so this many queues go past the 145th */
 	struct api_end end;
 
 	api_open();
@@ -796,7 +795,7 @@ static void queues_can_be_made_whatever_place_the_kernel_gives_them(void)
 	api_end_make(&end, NULL);
 }
 
-/* The answer to a read is a write of the peer's, and devices may take it for one. siw does not. */
+/* Over iWARP, the response to a read is a write by the peer. Some devices therefore require remote write access for its sink. */
 static void read_sink_may_be_written_where_the_device_may_want_it(void)
 {
 	api_open();
@@ -812,7 +811,7 @@ static void read_sink_may_be_written_where_the_device_may_want_it(void)
 	CHECK(!(atomic_load(&twist.rights) & IBV_ACCESS_REMOTE_WRITE));
 }
 
-/* siw has no windows whatever the device says, as others that do say so. */
+/* siw has no memory windows. Here the device reports some, as other devices do that have none either. */
 static void windows_that_are_only_claimed_are_not_used(void)
 {
 	const char *how = "not told";
@@ -830,7 +829,7 @@ static void windows_that_are_only_claimed_are_not_used(void)
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
-/* siw would register none at all for 2^44 bytes: it counts pages in an int. */
+/* siw counts pages in an int, so for a region of 2^44 bytes it would succeed and register no page at all. */
 static void region_of_more_pages_than_siw_counts_is_refused(void)
 {
 	DAT_VLEN page = (DAT_VLEN)sysconf(_SC_PAGESIZE), size;

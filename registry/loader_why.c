@@ -56,7 +56,7 @@ bool library_is_ours(const char *library)
 bool library_is_nonthreadsafe(const char *library)
 {
 	static const char *const names[] = { "libdatsoft.so", "libdatib.so", "libdatiwarp.so",
-					     "libdaplcma.so.1", "libdaplofa.so.2", NULL };
+					     "libdaplcma.so.1", NULL };
 
 	return is_one_of(library, names);
 }

@@ -269,15 +269,17 @@ bool rdma_quirks_find(struct rdma_ia *ia)
 
 /*
  * If dat.conf has switched the quirk on, the limit that is known for one device is used for any
- * device.
+ * device, and the device's own if that is lower.
  */
 uint64_t rdma_longest_region(const struct rdma_ia *ia)
 {
 	const struct device *source = source_of(ia, RDMA_REGION_LIMIT);
+	uint64_t own = source && source->longest_region ? source->longest_region() : UINT64_MAX;
+	bool asked = ia->opt.quirks_on & rdma_quirk_bit(RDMA_REGION_LIMIT);
 
 	if (!rdma_has(ia, RDMA_REGION_LIMIT))
 		return UINT64_MAX;
-	return source ? source->longest_region() : t5_region();
+	return asked && t5_region() < own ? t5_region() : own;
 }
 
 bool rdma_quirk_show(const struct rdma_ia *ia, enum rdma_quirk quirk, char *text, size_t size)

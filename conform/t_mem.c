@@ -536,10 +536,11 @@ CLAUSE_PASSIVE("LMR_CREATE-13")
 
 	kit_pair(&p, NULL);
 	by_lmr_context.rmr_context = local.context;
-	NEEDS_WRITE_RIGHT();
-	want_no_reach(&p, &local, kit_target(&local, 0, 64), true);
-	want_no_reach(&p, &local, by_lmr_context, true);
-	want_no_reach(&p, &local, kit_target(&ro, 0, 64), true);
+	if (judge_writes_are_checked()) {
+		want_no_reach(&p, &local, kit_target(&local, 0, 64), true);
+		want_no_reach(&p, &local, by_lmr_context, true);
+		want_no_reach(&p, &local, kit_target(&ro, 0, 64), true);
+	}
 	NEEDS_READ_RIGHT();
 	want_no_reach(&p, &local, by_lmr_context, false);
 	want_no_reach(&p, &local, kit_target(&wo, 0, 64), false);

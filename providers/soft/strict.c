@@ -89,8 +89,8 @@ bool soft_strict_not_ready(struct soft_ep *ep)
 		if (now < ep->rnr_until)
 			return false;
 		datp_log(1,
-			 "soft: adapter %s: a message has found no receive for %d ms, so its connection ends: the peer posts "
-			 "its receives before the messages come, as RDMA hardware needs it (strict=on)",
+			 "soft: adapter %s: a message has found no receive for %d ms, so its connection ends; post receives at "
+			 "the peer before this side sends, as RDMA hardware needs it (strict=on)",
 			 ia->base.name, SOFT_STRICT_RNR_MS);
 		return true;
 	}

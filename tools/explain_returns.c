@@ -45,7 +45,8 @@ const struct meaning explain_types[] = {
 	ROW(DAT_INVALID_STATE,
 	    "the object is in a state in which this call is not allowed; the "
 	    "subtype says which state",
-	    "wait for the event that ends this state, or create another object"),
+	    "wait for the event that ends this state, or create another object; "
+	    "free what still uses the object first, if it is in use"),
 	ROW(DAT_LENGTH_ERROR,
 	    "lengths do not fit: memory segments are shorter than the transfer, or "
 	    "are not within their region",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attempts to connect that are given up while a thread is still at them: what the providers owe that
- * thread, and the peer. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * Attempts to connect: how the providers give one up while a thread still works on it, which thread calls rdma_connect(), and what
+ * happens if the local port is taken. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,7 +12,7 @@
 #include "twist.h"
 
 #define FOREIGN	     7473 /* nobody listens there */
-#define HANDSHAKE_MS 250  /* that a host which is there answers within */
+#define HANDSHAKE_MS 250  /* a reachable host is assumed to answer within this time */
 
 static struct api_end ended;
 
@@ -39,7 +39,7 @@ static void *ends_at_once(void *arg)
 	return arg;
 }
 
-/* What one thread is still at must not be destroyed under it by another one: that has to wait. */
+/* A disconnect must not destroy an attempt while another thread is still in dat_ep_connect(). It waits for that call. */
 static void attempt_is_not_over_before_it_has_begun(void)
 {
 	DAT_RETURN connected, disconnected;
@@ -49,7 +49,7 @@ static void attempt_is_not_over_before_it_has_begun(void)
 	REQUIRE_EQ_INT(pthread_create(&connects, NULL, connects_slowly, &connected), 0);
 	sem_wait(&twist.reached);
 	REQUIRE_EQ_INT(pthread_create(&ends, NULL, ends_at_once, &disconnected), 0);
-	usleep(300000); /* time to do what it must not */
+	usleep(300000); /* enough time for the disconnect to return too early */
 	CHECK(!atomic_load(&over_already));
 	sem_post(&twist.open);
 	pthread_join(connects, NULL);
@@ -60,9 +60,9 @@ static void attempt_is_not_over_before_it_has_begun(void)
 }
 
 /*
- * siw's rdma_connect is cut off by a cancellation even if the peer has answered just now. That peer then
- * has a connection which ends before it has accepted it, and its siw takes that for the end of the
- * listener: no other connects any more, and the kernel may crash. So there is time for an answer first.
+ * A cancellation interrupts siw's rdma_connect() even if the peer is just answering. The peer's TCP connection then ends before siw
+ * has accepted it, and siw takes that for the end of the listener: no other client can connect, and the kernel may crash. So the
+ * provider waits for an answer first.
  */
 static void attempt_is_not_cut_off_while_the_peer_may_be_answering(void)
 {
@@ -79,7 +79,10 @@ static void attempt_is_not_cut_off_while_the_peer_may_be_answering(void)
 	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-/* What connects has a thread of its own where the call may block, and the service thread, which is one, does it elsewhere. */
+/*
+ * Connects twice. Returns true if the same thread called rdma_connect() both times, which is the service thread. If the call may
+ * block, each attempt has a thread of its own.
+ */
 static bool one_thread_connects(void)
 {
 	struct api_pair pair;
@@ -103,7 +106,7 @@ static void attempt_takes_no_thread_where_it_does_not_block(void)
 	CHECK(one_thread_connects());
 }
 
-/* The kernel draws the local port among those that no rdma_cm_id has, but a TCP connection may have it. */
+/* The kernel picks a local port that no rdma_cm_id uses, but a TCP connection may use it. */
 static void attempt_whose_local_port_is_taken_gets_another(void)
 {
 	struct api_pair pair;
@@ -158,7 +161,7 @@ static const struct check_suite all_attempts = {
 	.tests = all_tests,
 };
 
-/* Of a device of InfiniBand, or an adapter that has quirk=-connect_blocks. */
+/* This suite is for an InfiniBand device, or an adapter that has quirk=-connect_blocks. */
 static const struct check_suite prompt_attempts = {
 	.name = "prompt attempt",
 	.teardown = api_close,

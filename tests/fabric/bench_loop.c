@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 64 bytes there and back, polled, over one of three interfaces: built as bench_verbs over verbs and
- * rdma_cm, as bench12 over our libdat, as bench20 over OFED's libdat2. The loop is one and the same, and
- * so is the work on the wire; only the few functions under `#if` differ.
+ * A ping-pong of 64 bytes with polling over one of three interfaces. This file is built as bench_verbs over verbs and rdma_cm, as
+ * bench12 over our libdat, and as bench20 over OFED's libdat2. The loop and the messages on the wire are the same; only the few
+ * functions under `#if` differ.
  *
- * `two`, between two processes, prints half the round trip in microseconds; the instructions that a
- * post_recv, a post_send and a successful look for a completion execute in user space; how many of
- * those are in the libraries of uDAPL, the rest being this program's, the driver's and libc's; and how many
- * of these are locked instructions.
+ * `two` runs between two processes. It prints half the round trip in microseconds; the number of instructions that a post_recv, a
+ * post_send and a successful poll execute in user space; how many of those are in the libraries of uDAPL (the rest are in this
+ * program, the driver and libc); and how many of the instructions in the libraries of uDAPL are locked.
  *
- * `one` has both ends in one thread, so that nobody waits for another processor, and is meant for a guest
- * whose clock counts instructions (lab --counted): prints what half a round trip takes by that clock.
+ * `one` has both ends in one thread, so that no end waits for another processor. It is meant for a guest whose clock counts
+ * instructions (lab --counted), and prints half a round trip in microseconds of that clock.
  */
 #include <stdint.h>
 #if defined(BENCH_DAT2)
@@ -38,8 +37,8 @@
 
 #define SIZE   64
 #define DEPTH  16
-#define BATCH  100 /* round trips that are timed as one; the best batch counts */
-#define ROUNDS 9   /* counts of instructions; the lowest counts */
+#define BATCH  100 /* round trips that are timed together; the shortest batch is the result */
+#define ROUNDS 9   /* how often the instructions of each call are counted; the lowest count is the result */
 
 static void must(bool good, const char *what)
 {
@@ -184,7 +183,7 @@ static struct rdma_cm_id *event_of(struct side *s, enum rdma_cm_event_type type)
 	return of;
 }
 
-/* The queue pair and the memory, once the id has a device. Small messages go inline where they can. */
+/* Creates the queue pair and registers the memory when the id has a device. Messages are inlined if the device can. */
 static void open_device(struct side *s)
 {
 	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = DEPTH,
@@ -295,11 +294,11 @@ static inline bool poll_recv(struct side *s)
 /* ------------------------------------------------------------------ counting instructions */
 
 /*
- * The processor traps after each instruction while its trap flag is set, and a handler counts. A
- * system call is one instruction. What setting and clearing the flag costs is measured and taken off.
+ * The processor traps after each instruction while its trap flag is set, and a handler counts the traps. A system call counts as
+ * one instruction. The instructions that set and clear the flag are measured and subtracted.
  */
 static volatile sig_atomic_t traps;
-static void *trail[4096]; /* where they were, over and over */
+static void *trail[4096]; /* a ring of the addresses of the last instructions */
 
 enum { TRAIL = sizeof(trail) / sizeof(*trail) };
 
@@ -319,11 +318,11 @@ static bool in_udapl(void *at)
 	if (!dladdr(at, &info) || !info.dli_fname)
 		return false;
 	name = strrchr(info.dli_fname, '/');
-	/* libdat, libdatp, libdatib and the like; libdat2 and libdaplofa */
+	/* The libraries are libdat, libdatp, libdatib and so on, and OFED's libdat2 and libdaplofa. */
 	return strncmp(name ? name : info.dli_fname, "/libda", 6) == 0;
 }
 
-/* Whether the instruction is a locked one: by its prefix, or as an exchange with memory is. */
+/* Returns true if the instruction is locked: it has a lock prefix, or is an exchange with memory, which always locks. */
 static bool is_locked(const unsigned char *at)
 {
 	static const char prefixes[] = "\x26\x2e\x36\x3e\x64\x65\x66\x67\xf2\xf3";
@@ -377,7 +376,7 @@ static void count_lower(struct count *lowest, long from)
 
 /* ------------------------------------------------------------------ the work */
 
-/* Every round the receive for the next answer is posted before the send that brings it about. */
+/* One round trip: the receive for the answer is posted before the send that the peer answers. */
 static void ping(struct side *s)
 {
 	must(post_recv(s), "post_recv");
@@ -399,8 +398,8 @@ static void pong(struct side *s)
 }
 
 /*
- * The same work in one thread. The kernel's part is done before a call returns or by threads of the
- * kernel's, to which an end that waits leaves the processor, so that it waits no longer than they take.
+ * One round trip with both ends in one thread. The kernel does its part before a call returns, or in threads of its own. An end
+ * that waits yields the processor to those, so that it waits no longer than they take.
  */
 static void ping_pong(struct side *from, struct side *to)
 {
@@ -426,7 +425,7 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* `to`: the other end, if it is in this thread. */
+/* Returns half the round trip of the shortest batch in microseconds. `to` is the other end if it is in this thread, or NULL. */
 static double best_batch(unsigned batches, struct side *from, struct side *to)
 {
 	double best = 1e12;
@@ -449,7 +448,7 @@ struct counts {
 	struct count nothing, recv, send, look;
 };
 
-/* The same round as ping(), but one piece of it counted, when all it waits for has long happened. */
+/* The same round trip as ping(), but counts the instructions of each call. The poll for the send finds a completion at once. */
 static void count_round(struct side *s, struct counts *c)
 {
 	COUNT(&c->nothing, true);
@@ -466,16 +465,16 @@ static void count_round(struct side *s, struct counts *c)
 static struct {
 	const char *name;
 	struct sockaddr_in at;
-	int ready[2]; /* a pipe: the passive end listens */
+	int ready[2]; /* a pipe with a byte in it once the passive end listens */
 } where;
 
-/* The first receive of a side is posted before the connection, where no message can be too early. */
+/* Posts the first receive of a side before it is connected, so that no message arrives before a receive. */
 static void first_recv(struct side *s)
 {
 #if defined(BENCH_DAT) || defined(BENCH_DAT2)
 	must(post_recv(s), "post_recv");
 #else
-	(void)s; /* has no queue pair yet */
+	(void)s; /* There is no queue pair yet; accept_one() and connect_to() post this receive. */
 #endif
 }
 

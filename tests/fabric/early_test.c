@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A message that is there before the program hears of its connection. Runs in a guest of the lab, over the adapter
+ * Messages and data that arrive before the passive side's program gets ESTABLISHED. Runs in a guest of the lab, over the adapter
  * that OPENDAT_TEST_IA names.
  *
- * libdatp's function is called by way of the one below, which the program itself defines.
+ * This program defines datp_cm_established() itself. The provider calls this one, which calls that of libdatp.
  */
 #include <datp/provider.h>
 #include <dlfcn.h>
@@ -13,15 +13,18 @@
 #include "api.h"
 
 static struct api_end active, passive;
-static _Atomic(void *) held; /* the endpoint whose service thread goes on only when the program has looked */
+static _Atomic(void *) held; /* for this endpoint the service thread goes on only after the program has polled */
 static _Atomic bool looking, looked;
 static pid_t program;
-static _Atomic(void *) slow; /* the endpoint whose service thread tells of the connection after the program has begun to post */
-static _Atomic bool telling, posting; /* that service thread is about to tell; the program is about to post */
+static _Atomic(void *) slow; /* for this endpoint the service thread queues ESTABLISHED only once the program posts */
+static _Atomic bool telling, posting; /* the service thread is about to queue ESTABLISHED; the program is about to post */
 
 enum { SLOW_MS = 5 };
 
-/* ESTABLISHED is queued, and nothing else happens until the program has looked for more, or waits to. */
+/*
+ * Called by the service thread. For `held`, queues ESTABLISHED and then waits until the program has polled the receive EVD or
+ * sleeps in a call. For `slow`, waits before it queues ESTABLISHED.
+ */
 bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -65,9 +68,9 @@ static void message_is_there_as_soon_as_its_connection_is(void)
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), passive.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(active.connect, active.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	REQUIRE_DAT(api_send(active.ep, &buf, 64, 64, 2, 0), DAT_SUCCESS);
-	/* the passive side's device has it then */
+	/* When the send has completed, the message is in the passive side's device. */
 	API_DTO(active.request, active.ep, 2, DAT_DTO_SUCCESS, 64);
-	/* no look at the endpoint, which might wait */
+	/* API_CONN() would also query the endpoint, which might wait, so the event is taken alone. */
 	API_EVENT(passive.connect, &event);
 	atomic_store(&looking, true);
 	CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -90,12 +93,12 @@ static DAT_EP_STATE state_unpolled(DAT_EP_HANDLE ep)
 }
 
 /*
- * A server that polls its memory sees what a client has written, and answers. There is a connection, then, whether the service
- * thread has come to say so or not.
+ * A server that polls its memory sees what a client has written, and answers. The endpoint is connected by then, even if the
+ * service thread has not queued ESTABLISHED yet, so the post must succeed.
  */
 static struct api_buf upon; /* the peer writes the byte at 64 */
 
-/* The program has seen the peer's byte, and the service thread is about to tell of the connection. */
+/* Connects until the program has seen the peer's byte while the service thread has not queued ESTABLISHED yet. */
 static void data_comes_before_established(void)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes wrong between two machines: a peer that is killed, strangers that speak rdma_cm but not
- * our manners, a link that goes down, and a device that goes away. Each ends in the event the
- * standard names, and afterwards the adapter works, or closes. Runs in a guest of the lab, over the
- * adapter that OPENDAT_TEST_IA names.
+ * Faults between two machines: a peer that is killed, a foreign peer ("stranger") that uses rdma_cm without a provider, a link that
+ * goes down, and a device that is removed. Each fault leads to the event that the standard names, and afterwards the adapter works,
+ * or can be closed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
@@ -30,7 +29,7 @@ static void wait_to_be_killed(void *arg)
 		pause();
 }
 
-/* Takes completions until nothing is outstanding; returns how many were errors. */
+/* Takes `outstanding` completions. Returns how many of them are errors. */
 static int drain(DAT_EVD_HANDLE evd, int outstanding)
 {
 	DAT_EVENT event;
@@ -52,7 +51,7 @@ static void post_writes(int count)
 			    DAT_SUCCESS);
 }
 
-/* Both ends of this process, after a fault: the adapter is as good as before. */
+/* Checks after a fault that the adapter still works: two endpoints of this process connect and exchange data. */
 static void works_again(void)
 {
 	struct api_pair pair;
@@ -102,7 +101,7 @@ static void endpoint_connects_anew_after_a_reset(void)
 	}
 }
 
-/* The receive is posted only when the send has long been on its way. */
+/* The peer posts its receive only long after the send was posted. */
 static void receives_late(void *arg)
 {
 	DAT_EVENT event;
@@ -116,7 +115,7 @@ static void receives_late(void *arg)
 	API_EVENT(my.end.recv, &event);
 	came = event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
 	if (!came) {
-		/* iWARP has no "receiver not ready": there this ends the connection */
+		/* iWARP has no RNR NAK, so a message without a receive ends the connection. */
 		CHECK(!strncmp(api_ia_name(), "iwarp", 5));
 		CHECK_EQ_INT(event.event_data.dto_completion_event_data.status,
 			     DAT_DTO_ERR_FLUSHED);
@@ -136,9 +135,8 @@ static void message_before_the_first_receive_waits_or_ends_the_connection(void)
 	API_EVENT(my.end.request, &event);
 	status = event.event_data.dto_completion_event_data.status;
 	/*
-	 * The end that iWARP makes of it may be quicker than the completion. What siw finds ended
-	 * when it has just sent the last segment is to it an operation that failed, and all else is
-	 * flushed.
+	 * Over iWARP the connection may end before the send completes. If siw finds the connection
+	 * ended just after it has sent the last segment, the request fails; otherwise it is flushed.
 	 */
 	if (status != DAT_DTO_SUCCESS) {
 		CHECK(!strncmp(api_ia_name(), "iwarp", 5));
@@ -149,7 +147,7 @@ static void message_before_the_first_receive_waits_or_ends_the_connection(void)
 	check_join(my.peer);
 }
 
-/* As MPI libraries do. What they have to do first takes a while. */
+/* Posts its receives after ESTABLISHED, as MPI libraries do, which have other work first. */
 static void receives_when_established(void *arg)
 {
 	(void)arg;
@@ -174,7 +172,7 @@ static void receive_may_be_posted_when_the_connection_is_established(void)
 	check_join(my.peer);
 }
 
-/* More segments than the device reads into: refused, or all of it right; never a part of it. */
+/* A read into more segments than the device supports is refused or transfers all bytes, but never only a part. */
 static void read_into_two_segments_is_refused_or_right(void)
 {
 	DAT_LMR_TRIPLET into[2];
@@ -218,7 +216,7 @@ static struct rdma_cm_id *foreign_event(enum rdma_cm_event_type type)
 	return id;
 }
 
-/* A client of rdma_cm with a queue pair, up to the connection request, which has garbage in it. */
+/* A client of rdma_cm with a queue pair sends a connection request with garbage as private data. */
 static void foreign_connect(void)
 {
 	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = 4,
@@ -283,7 +281,7 @@ static void garbage_in_a_request_is_the_consumers_to_judge(void)
 	works_again();
 }
 
-/* It may or may not count as connected while it is silent; when it dies, nothing of it is left. */
+/* A client that does not confirm may count as connected or not. When it dies, its connection ends. */
 static void client_that_goes_silent_and_dies_leaves_nothing(void)
 {
 	DAT_EVENT event;
@@ -320,7 +318,7 @@ static void request_of_a_client_that_died_cannot_be_accepted(void)
 	check_kill(my.peer);
 	REQUIRE_DAT(dat_cr_accept(cr, my.end.ep, 0, NULL), DAT_SUCCESS);
 	API_EVENT(my.end.connect, &event);
-	/* where nobody confirms an answer, it may look like a connection first */
+	/* If the transport does not confirm an accept, the endpoint may first get ESTABLISHED. */
 	if (api_declares("accept", "unconfirmed") &&
 	    event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		API_CONN_OVER(my.end.connect, my.end.ep);
@@ -329,7 +327,7 @@ static void request_of_a_client_that_died_cannot_be_accepted(void)
 	works_again();
 }
 
-/* Listens, and never answers. */
+/* The stranger listens and never answers a request. */
 static void foreign_server_is_silent(void *arg)
 {
 	struct sockaddr_in at;
@@ -359,7 +357,7 @@ static void connect_to_a_silent_server_times_out(void)
 	works_again();
 }
 
-/* siw listens on a TCP socket that anybody can reach; rxe on none. */
+/* siw listens on a TCP socket, so any program can send bytes to it. rxe has no such socket. */
 static void bytes_that_are_no_request_disturb_nobody(void)
 {
 	struct sockaddr_in to;
@@ -378,7 +376,7 @@ static void bytes_that_are_no_request_disturb_nobody(void)
 	API_QUIET(my.cr_evd);
 }
 
-/* Of a connection that is gone before siw has taken it, siw must not think that its listener is. */
+/* siw must not take the end of a TCP connection that it has not accepted yet for the end of its listener. */
 static void clients_that_go_at_once_leave_the_listener(void)
 {
 	struct sockaddr_in to;
@@ -405,7 +403,7 @@ static void clients_that_go_at_once_leave_the_listener(void)
 
 /* ------------------------------------------------------------------ what is left */
 
-/* Of all processes that use the device, which gives its name to the adapter. */
+/* Returns how many rdma_cm_ids all processes have on the adapter's device, whose name follows the dash in the adapter's name. */
 static int ids(void)
 {
 	const char *dash = strrchr(api_ia_name(), '-');
@@ -444,8 +442,8 @@ static void connections_that_have_ended_leave_no_id_behind(void)
 /* ------------------------------------------------------------------ the device */
 
 /*
- * These leave a device that has to be made anew, one after the other: fault_test.sh does that. They
- * take the machine's link down, so no machine but the lab's guest is to run them.
+ * Each of these tests leaves a device that has to be created anew, so fault_test.sh runs them one by one and does that between
+ * them. They take the machine's link down, so they run only in a guest of the lab.
  */
 static void only_in_the_lab(void)
 {
@@ -471,7 +469,7 @@ static void do_command(const char *rxe, const char *siw)
 	CHECK_EQ_INT(system(over_siw() ? siw : rxe), 0);
 }
 
-/* Until one of them fails, which has to be within this time. */
+/* Writes until a write fails or `ms` milliseconds have passed. Returns true if one has failed. */
 static bool a_write_fails(uint64_t ms)
 {
 	uint64_t until = check_now_ms() + ms;
@@ -486,8 +484,8 @@ static bool a_write_fails(uint64_t ms)
 }
 
 /*
- * siw of Linux 6.12 leaves a link that is down to TCP, for which the way to an address of its own host leads through the loopback
- * device; siw of 6.1 ends its connections itself.
+ * Returns true if a link that goes down ends a connection of the host with itself. siw of Linux 6.12 does nothing when a link goes
+ * down, and TCP reaches an address of the own host through the loopback device. siw of 6.1 ends its connections.
  */
 static bool link_matters(void)
 {
@@ -514,8 +512,9 @@ static void link_that_goes_down_amid_a_transfer_ends_the_connection(void)
 }
 
 /*
- * Another hardware address for the peer, while its answer is awaited. Linux ends no attempt over siw for that; over rxe it says
- * "unreachable", and the request goes again: the program at the other side finds two, and the sender of the first is gone.
+ * The peer's hardware address changes while the active side waits for its answer. Over siw, Linux does not end the attempt. Over
+ * rxe, Linux reports "unreachable" and the provider sends the request again, so the peer's program gets two connection requests,
+ * and the first one is obsolete.
  */
 static void neighbour_that_changes_its_address_fails_no_attempt(void)
 {
@@ -544,7 +543,7 @@ static void neighbour_that_changes_its_address_fails_no_attempt(void)
 	do_command("ip neigh del $LAB_IB dev eth0", "ip neigh del $LAB_IW dev eth1");
 }
 
-/* The kernel waits for those who have it open: in the background, or it would wait for us. */
+/* Deletes the device in the background, because the kernel waits until all processes have closed it, and this one has it open. */
 static pid_t begin_to_delete_the_device(void)
 {
 	pid_t pid = fork();
@@ -581,16 +580,16 @@ static void deleted_device_ends_its_connections_and_is_told_of(void)
 	meet_start(wait_to_be_killed, AREA);
 	REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 0, 64, 1), DAT_SUCCESS);
 	deletes = begin_to_delete_the_device();
-	/* the peer is on this device, too: its end may be heard of before ours is */
+	/* The peer uses the same device, so its disconnect may arrive before the loss of this side is noticed. */
 	API_CONN_OVER(my.end.connect, my.end.ep);
 	API_DTO(my.end.recv, my.end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	close_what_is_gone();
 	check_kill(my.peer);
-	/* this process goes on, and is in nobody's way */
+	/* The deletion completes while this process goes on, because it keeps nothing of the device open. */
 	CHECK_SOON(has_ended_well(deletes));
 }
 
-/* No connection and no listener: nobody but the adapter itself hears of it. */
+/* There is no connection and no listener, so the adapter must notice the loss by itself. */
 static void device_gone_under_an_idle_adapter_is_told_of(void)
 {
 	pid_t deletes;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RDMA Writes with a fence over a device that ignores that, imitated by a switch of twist.h: each waits in the provider for the
- * RDMA Reads before it. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names, which has
- * quirk=writes_unfenced, and whose passive side waits for the peer's first message as good as for ever.
+ * RDMA Writes with a fence over a device that ignores the fence, imitated by a switch of twist.h. The provider keeps each of them
+ * until the RDMA Reads before it have completed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names. That has
+ * quirk=writes_unfenced, and a hold_ms so long that the passive side waits for the peer's first message throughout a test.
  */
 #include <string.h>
 
 #include "api.h"
 #include "twist.h"
 
-/* A read takes long enough for a write that does not wait for it to send what was there before. */
+/* A read of LONG bytes takes so long that a write that does not wait for it sends the old contents of the buffer. */
 enum { LONG = 1 << 20, BYTES = 64, MESSAGE = LONG, TARGET = LONG + 4096, SIZE = LONG + 8192 };
 
 enum { FOR_EVER_MS = 1000000000 };
@@ -18,7 +18,7 @@ enum { FENCE = DAT_COMPLETION_BARRIER_FENCE_FLAG, SUPPRESS = DAT_COMPLETION_SUPP
 static struct api_pair pair;
 static struct api_buf near, far;
 
-/* a reads the first LONG bytes of `far` to the same place of `near`, and writes to TARGET of `far`. */
+/* In the tests, `a` reads the first LONG bytes of `far` into the same offsets of `near`, and writes to offset TARGET of `far`. */
 static void begin(void)
 {
 	atomic_store(&twist.unfenced, true);
@@ -45,7 +45,7 @@ static void post_read(DAT_EP_HANDLE ep, uint64_t cookie, unsigned int flags)
 		    DAT_SUCCESS);
 }
 
-/* Writes what the read brings last. */
+/* Writes the last bytes that the read brings. */
 static void post_write(DAT_EP_HANDLE ep, uint64_t cookie, unsigned int flags)
 {
 	REQUIRE_DAT(api_write(ep, api_seg(&near, LONG - BYTES, BYTES), api_target(&far, TARGET, BYTES), cookie,
@@ -53,7 +53,7 @@ static void post_write(DAT_EP_HANDLE ep, uint64_t cookie, unsigned int flags)
 		    DAT_SUCCESS);
 }
 
-/* Returns true if the calling thread has given the device a request since it asked before. */
+/* Returns true if the calling thread has posted a request to the device since the last call. */
 static bool device_has_got_one(void)
 {
 	int chain = twist_here.chain;
@@ -73,7 +73,7 @@ static void write_waits_for(unsigned int read_flags)
 	memset(near.mem, 0, SIZE);
 	memset(far.mem + TARGET, 0, BYTES);
 	REQUIRE_DAT(api_recv(pair.b.ep, &far, MESSAGE, BYTES, 1), DAT_SUCCESS);
-	/* the read does not complete before all is posted, however long that takes */
+	/* The read does not complete before all requests are posted, however long that takes. */
 	atomic_store(&twist.late_ms, FOR_EVER_MS);
 	post_read(pair.a.ep, 2, read_flags);
 	CHECK(device_has_got_one());
@@ -96,7 +96,7 @@ static void fenced_write_sends_what_the_read_before_it_has_brought(void)
 	begin();
 	write_waits_for(0);
 	write_waits_for(SUPPRESS);
-	/* what is posted from then on goes to the device at once */
+	/* A request that is posted now goes to the device at once. */
 	REQUIRE_DAT(api_recv(pair.b.ep, &far, MESSAGE, BYTES, 5), DAT_SUCCESS);
 	device_has_got_one();
 	REQUIRE_DAT(api_send(pair.a.ep, &near, 0, BYTES, 6, 0), DAT_SUCCESS);
@@ -105,7 +105,7 @@ static void fenced_write_sends_what_the_read_before_it_has_brought(void)
 	API_DTO(pair.b.recv, pair.b.ep, 5, DAT_DTO_SUCCESS, BYTES);
 }
 
-/* Which is not the last request before it. */
+/* The only read before the writes has completed, so no write waits. */
 static void fenced_write_without_a_read_before_it_waits_for_nothing(void)
 {
 	begin();
@@ -119,13 +119,13 @@ static void fenced_write_without_a_read_before_it_waits_for_nothing(void)
 	}
 	API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_SUCCESS, BYTES);
 	API_DTO(pair.a.request, pair.a.ep, 5, DAT_DTO_SUCCESS, BYTES);
-	/* a write of iWARP completes before the peer has the bytes; it has them if it has the message behind them */
+	/* Over iWARP a write completes before its bytes are at the peer. They are there when a message behind the write is. */
 	REQUIRE_DAT(api_send(pair.a.ep, &near, 0, BYTES, 6, 0), DAT_SUCCESS);
 	API_DTO(pair.b.recv, pair.b.ep, 7, DAT_DTO_SUCCESS, BYTES);
 	written_as_read();
 }
 
-/* A program may look for the answer of its peer only. */
+/* A program may poll only for its peer's answer, and never for the completion of the read. */
 static void fenced_write_goes_out_though_nobody_looks_for_the_read(void)
 {
 	begin();
@@ -137,7 +137,7 @@ static void fenced_write_goes_out_though_nobody_looks_for_the_read(void)
 	written_as_read();
 }
 
-/* Each of two reads, and a bind, which completes in its place. */
+/* Two reads with fenced writes behind them, a bind and a send are posted. All of them complete in order. */
 static void requests_of_all_kinds_stay_behind_the_fenced_writes(void)
 {
 	DAT_LMR_TRIPLET bound;
@@ -166,7 +166,7 @@ static void requests_of_all_kinds_stay_behind_the_fenced_writes(void)
 	CHECK_EQ_INT(api_mismatch(near.mem, LONG, 1), -1);
 }
 
-/* A graceful end waits for them. */
+/* A graceful disconnect waits for the kept requests. */
 static void kept_requests_go_out_before_a_graceful_end(void)
 {
 	begin();
@@ -183,13 +183,13 @@ static void kept_requests_go_out_before_a_graceful_end(void)
 	written_as_read();
 }
 
-/* The write is not executed, and a new connection knows nothing of it. */
+/* After an abrupt disconnect the kept write is not executed, and it does not affect a new connection. */
 static void kept_requests_are_flushed_by_an_abrupt_end(void)
 {
 	begin();
-	/* a write that is executed nevertheless leaves a trace */
+	/* The buffer differs from the target, so a write that is executed nevertheless can be seen. */
 	memset(near.mem, 7, SIZE);
-	/* the read does not complete before the end, however late that comes */
+	/* The read does not complete before the connection ends, however long that takes. */
 	atomic_store(&twist.late_ms, FOR_EVER_MS);
 	post_read(pair.a.ep, 2, 0);
 	post_write(pair.a.ep, 3, FENCE);
@@ -208,7 +208,7 @@ static void kept_requests_are_flushed_by_an_abrupt_end(void)
 	write_waits_for(0);
 }
 
-/* Both wait for the peer's first message, and then the write waits for the read. */
+/* The read and the write wait for the peer's first message. After it, the write waits for the read. */
 static void fence_counts_among_requests_that_wait_for_the_first_message(void)
 {
 	begin();

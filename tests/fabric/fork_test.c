@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process with an open adapter forks a child that runs no other program. The child takes no part in what
- * its parent has open: it outlives a parent that is killed, and the peer hears of that death all the same.
- * Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * A process with an open adapter forks a child that executes no other program. The child must not keep its parent's connections
+ * open: it outlives a parent that is killed, and the peer must still notice that death. Runs in a guest of the lab, over the
+ * adapter that OPENDAT_TEST_IA names.
  *
- * Functions of librdmacm and libibverbs are called by way of those below, which the program itself defines.
+ * This program defines two functions of librdmacm and libibverbs itself, which call those of the libraries.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -21,7 +21,7 @@
 #define AREA	4096
 #define AT_OPEN 1
 
-/* Another thread forks just when this one has a channel that nobody else knows of yet. */
+/* Another thread forks when the provider has an event channel that it has not yet recorded for the child to close. */
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
 	struct rdma_event_channel *(*real)(void), *channel;
@@ -60,7 +60,7 @@ static void has_no_child(void *arg)
 
 /* ------------------------------------------------------------------ the tests */
 
-/* Both ends of this process: the adapter is as good as before. */
+/* Checks that the adapter still works: two endpoints of this process connect and exchange data. */
 static void works(void)
 {
 	struct api_pair pair;
@@ -81,7 +81,7 @@ static void killed_peer_is_missed(void (*run)(void *))
 	check_kill(my.peer);
 	API_CONN_OVER(my.end.connect, my.end.ep);
 	API_DTO(my.end.recv, my.end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
-	/* nor does anybody listen there any more */
+	/* The killed peer's service point is gone too, so its qualifier is free. */
 	CHECK_DAT(dat_psp_create(api.ia, my.theirs.qual, my.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
 		  DAT_SUCCESS);
 	CHECK_EQ_INT(kill(orphan, 0), 0);
@@ -158,7 +158,7 @@ static void *fork_once(void *arg)
 	return arg;
 }
 
-/* It is cancelled where the provider closes a descriptor, and so in the system call that does that. */
+/* The thread is cancelled while the provider closes a descriptor and holds a lock (datp_fork_hold()) that a later fork needs. */
 static void process_forks_though_a_thread_was_cancelled_as_it_closed(void)
 {
 	DAT_EVD_HANDLE evd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a peer can do to a process over a device that it is connected to: reach for memory, send what no receive is for,
- * and stop. The victim is the test itself. Memory that is not registered for it stays as it is and is not read, the
- * victim's calls return, its connection ends with its event, and an honest peer is served. Runs in a guest of the lab,
- * over the adapter that OPENDAT_TEST_IA names.
+ * Attacks by a connected peer: it accesses memory that it has no right to, sends messages for which there is no suitable receive,
+ * and stops. The victim is the test itself. Memory that is not registered for the peer is neither changed nor read, the victim's
+ * calls return, its connection ends with an event, and an honest peer is served. Runs in a guest of the lab, over the adapter that
+ * OPENDAT_TEST_IA names.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 
 enum {
 	PAGE = 4096,
-	AREA = 3 * PAGE, /* of which the middle is registered */
+	AREA = 3 * PAGE, /* the middle page of an area is registered */
 	CANARY = 0x5a,
-	REACH = 64, /* bytes that the attacker reaches for */
+	REACH = 64, /* bytes that the attacker tries to access */
 	LONG = 1 << 15,
 	LITTLE_MS = 300,
 };
@@ -80,7 +80,7 @@ struct grasp {
 
 struct seen {
 	int status;
-	bool secret; /* bytes of the victim's have come */
+	bool secret; /* the attacker has received bytes of the victim's memory */
 };
 
 static bool has_canary(const unsigned char *mem)
@@ -100,7 +100,7 @@ static void grasp_once(const struct grasp *what)
 	REQUIRE(hostile_connect(&h, &what->at));
 	memset(h.mem, 0xa5, REACH);
 	seen.status = hostile_do(&h, what->op, what->at.length, what->at.begin, what->at.key, 5000);
-	/* what the victim's device has been sent is there, or refused, when this has come back */
+	/* When this read has completed, the victim's device has executed or refused the request before it. */
 	hostile_do(&h, IBV_WR_RDMA_READ, 0, 0, 0, LITTLE_MS);
 	seen.secret = has_canary(h.mem);
 	hostile_close(&h);
@@ -122,7 +122,7 @@ static void grasp(void *arg)
 
 struct area {
 	unsigned char *mem;
-	struct api_buf region; /* its middle */
+	struct api_buf region; /* the middle page of `mem` */
 };
 
 static struct area area_make(DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges)
@@ -147,7 +147,7 @@ static struct seen reach_for(enum ibv_wr_opcode op, const struct area *area, int
 	struct grasp what;
 	struct seen seen;
 
-	memset(&what, 0, sizeof(what)); /* it is sent, with what is between its members */
+	memset(&what, 0, sizeof(what)); /* the whole structure is sent, with its padding */
 	what.at = me;
 	what.at.begin = (uintptr_t)area->region.mem + (uint64_t)offset;
 	what.at.key = key;
@@ -166,7 +166,7 @@ static void refused(enum ibv_wr_opcode op, const struct area *area, int64_t offs
 {
 	struct seen seen = reach_for(op, area, offset, key, REACH);
 
-	/* over iWARP a write completes when it has been sent */
+	/* Over iWARP a write completes when it has been sent, so its status does not show a refusal. */
 	if (op != IBV_WR_RDMA_WRITE || !api_declares("transport", "iWARP"))
 		CHECK(seen.status > 0);
 	CHECK(!seen.secret);
@@ -202,7 +202,7 @@ static void grasps_end(void)
 	others_are_served();
 }
 
-/* siw executes reads whatever rights the memory has; opendat-iwarp(7) says so. */
+/* siw executes RDMA Reads whatever rights the memory has, as opendat-iwarp(7) states. */
 static bool reads_are_checked(void)
 {
 	return !api_declares("read_right", "unchecked");
@@ -225,7 +225,7 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 		refused(IBV_WR_RDMA_READ, &closed, 0, closed.region.rmr_context);
 		refused(IBV_WR_RDMA_READ, &written, 0, written.region.rmr_context);
 	}
-	/* no region is registered for atomic operations, and iWARP has none */
+	/* No region is registered for atomic operations. iWARP has no such operations. */
 	if (!api_declares("transport", "iWARP"))
 		CHECK(reach_for(IBV_WR_ATOMIC_FETCH_AND_ADD, &open, 0, open.region.rmr_context, 8).status > 0);
 	CHECK(is_untouched(&open));
@@ -244,7 +244,7 @@ static void memory_beside_a_region_is_neither_read_nor_written(void)
 	refused(IBV_WR_RDMA_READ, &area, PAGE, area.region.rmr_context);
 	refused(IBV_WR_RDMA_WRITE, &area, -1, area.region.rmr_context);
 	refused(IBV_WR_RDMA_READ, &area, -REACH, area.region.rmr_context);
-	/* to the end of all addresses, and on from the first */
+	/* The range begins 8 bytes before the end of the address space and wraps around to address 0. */
 	refused(IBV_WR_RDMA_WRITE, &area, -(int64_t)(uintptr_t)area.region.mem - 8, area.region.rmr_context);
 	grasps_end();
 }
@@ -264,7 +264,7 @@ static void memory_of_another_zone_and_memory_that_is_freed_is_out_of_reach(void
 	REQUIRE_DAT(dat_lmr_free(gone.region.lmr), DAT_SUCCESS);
 	refused(IBV_WR_RDMA_WRITE, &gone, 0, key);
 	refused(IBV_WR_RDMA_READ, &gone, 0, key);
-	/* other numbers for the key: of another generation, and of another place */
+	/* These are guessed keys: the key of another generation, and of another place in the device's table. */
 	refused(IBV_WR_RDMA_WRITE, &foreign, 0, foreign.region.rmr_context ^ 0x80);
 	refused(IBV_WR_RDMA_WRITE, &foreign, 0, foreign.region.rmr_context + 0x100000);
 	grasps_end();
@@ -288,7 +288,7 @@ static void send_what_nobody_wants(void *arg)
 	hostile_close(&h);
 }
 
-/* Returns how many messages came into the victim's receives. */
+/* The attacker sends messages of `length` bytes. Returns how many of the victim's `receives` receives complete successfully. */
 static int messages_come(uint32_t length, int receives)
 {
 	DAT_EVENT event;
@@ -334,7 +334,7 @@ static void messages_without_a_receive_cost_only_their_connection(void)
 enum traffic { SENDS, LONG_SENDS, WRITES, READS };
 enum call { ABRUPT, GRACEFUL, FREE, LMR_FREE, CLOSE };
 
-/* Receives nothing, but its memory is open. Stops when it is told to stop. */
+/* The peer posts no receives, but its memory has all remote rights. stop_attacker() stops it by SIGSTOP. */
 static void be_stopped(void *arg)
 {
 	struct hostile_target victim, mine;
@@ -379,7 +379,7 @@ static void end_by(enum call call)
 	switch (call) {
 	case GRACEFUL:
 		REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-		/* what waits for a receive of the peer's may wait for ever, and this ends it */
+		/* The graceful disconnect may wait forever for a receive of the peer, and the abrupt one ends that. */
 		(void)dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG);
 		API_CONN_OVER(end.connect, end.ep);
 		break;
@@ -457,7 +457,7 @@ static void closing_does_not_wait_for_a_stopped_peer(void)
 	stops(READS, CLOSE, true);
 }
 
-/* Takes a request, and stops with it. */
+/* The peer takes a connection request and stops before it answers. */
 static void hear_and_stop(void *arg)
 {
 	struct hostile_target here;
@@ -491,7 +491,7 @@ static void attempt_at_a_stopped_peer_ends_by_its_timeout(void)
 	REQUIRE_EQ_INT(waitpid(attacker, NULL, WUNTRACED), attacker);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
-	/* another that the program gives up, and one that goes with the adapter */
+	/* The program gives up one more attempt, and another one ends when the adapter is closed. */
 	api_end_make(&given_up, NULL);
 	REQUIRE_DAT(api_connect(given_up.ep, me.qual), DAT_SUCCESS);
 	REQUIRE_DAT(api_connect(end.ep, me.qual), DAT_SUCCESS);

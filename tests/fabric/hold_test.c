@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A passive side that is the first to send, before its peer's program is ready for it. Runs in a guest of the lab, over
- * the adapter that OPENDAT_TEST_IA names; that of the second suite waits for the peer's first message as good as for ever.
+ * A passive side that sends first, before the peer's program has posted a receive. Over iWARP the provider then keeps the requests
+ * until the peer's first message arrives, or hold_ms have passed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA
+ * names. The adapter of the second suite has a hold_ms so long that it does not pass during a test.
  */
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void begin(void)
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 }
 
-/* b accepts, and knows that it is connected; it has a receive. What a knows yet is not looked at. */
+/* `b` posts a receive, accepts and gets ESTABLISHED. The event of `a` stays in its EVD. */
 static void accept_b(void)
 {
 	api_end_make(&pair.a, NULL);
@@ -43,7 +44,7 @@ static void end(void)
 	api_end_free(&pair.b);
 }
 
-/* A server greets its client as soon as it has accepted; the client posts its receive when it hears of that. */
+/* A server sends a greeting as soon as it has accepted. The client posts its receive only after ESTABLISHED. */
 static void server_that_speaks_first_is_heard(void)
 {
 	begin();
@@ -61,7 +62,7 @@ static void server_that_speaks_first_is_heard(void)
 	}
 }
 
-/* What it has posted goes out before the connection ends, which it asks for at once. */
+/* The server posts a message and disconnects gracefully at once. The message is sent before the connection ends. */
 static void server_that_speaks_first_and_hangs_up_is_heard(void)
 {
 	begin();
@@ -76,7 +77,7 @@ static void server_that_speaks_first_and_hangs_up_is_heard(void)
 	API_CONN_OVER(pair.a.connect, pair.a.ep);
 }
 
-/* Of a connection that ends before they have gone out. */
+/* The connection ends abruptly before the kept requests have been sent. */
 static void requests_that_still_wait_are_flushed(void)
 {
 	begin();
@@ -89,7 +90,7 @@ static void requests_that_still_wait_are_flushed(void)
 	API_EMPTY(pair.b.request);
 }
 
-/* A write, a read, a bind, a suppressed send and another one, in this order, which nothing but a message lets go. */
+/* Posts a write, a read, a bind, a suppressed send and a send, which are kept until the peer's message and complete in order. */
 static void post_all_kinds(void)
 {
 	DAT_RMR_TRIPLET target = api_target(&to, 0, BYTES), source = api_target(&to, 1024, BYTES);
@@ -108,7 +109,7 @@ static void post_all_kinds(void)
 	REQUIRE_DAT(api_send(pair.b.ep, &from, 0, BYTES, 14, 0), DAT_SUCCESS);
 	API_QUIET(pair.b.request);
 	CHECK_EQ_INT(to.mem[0], 0);
-	/* the program looks for its requests only, and not for the message */
+	/* The program polls the request EVD only, and not the one that the message arrives on. */
 	REQUIRE_DAT(api_send(pair.a.ep, &to, 4096, BYTES, 20, 0), DAT_SUCCESS);
 	API_DTO(pair.b.request, pair.b.ep, 10, DAT_DTO_SUCCESS, BYTES);
 	API_DTO(pair.b.request, pair.b.ep, 11, DAT_DTO_SUCCESS, BYTES);
@@ -133,7 +134,7 @@ static void first_message_of_the_peer_lets_the_requests_go(void)
 	CHECK_EQ_INT(api_mismatch(from.mem + 2048, BYTES, 2), -1);
 }
 
-/* The usual way: the client sends, and the server answers. Nothing waits then. */
+/* The client sends and the server answers, as most programs do. No request is kept then. */
 static void answers_do_not_wait(void)
 {
 	begin();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the attacker's connections. Invariant: what hostile_close() finds set is there. The process's end frees the rest. */
+/*
+ * Owns the attacker's connections. Invariant: each member of struct hostile that is not NULL refers to an object that exists.
+ * The objects that all connections share are freed when the process ends.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -24,7 +27,7 @@ uint64_t hostile_random(uint64_t *seed)
 }
 
 /*
- * What all connections of an attacker share: a flood of them is one of requests, and not of memory. The context is the
+ * Objects that all connections of an attacker share, so that a flood of requests does not use up memory. The context is the
  * attacker's own, because librdmacm's may be that of the test from which the attacker was forked.
  */
 static struct {
@@ -33,7 +36,7 @@ static struct {
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
 	unsigned char *mem;
-	uint64_t requests; /* so far; a receive's number is 0 */
+	uint64_t requests; /* the wr_id of the last request; that of each receive is 0 */
 } own;
 
 static void open_device(const char *name)
@@ -67,7 +70,7 @@ static int move(struct hostile *h, enum ibv_qp_state state)
 
 	if (rdma_init_qp_attr(h->id, &attr, &mask))
 		return errno;
-	/* over iWARP the queue pair moves by itself */
+	/* Over iWARP the kernel changes the state of the queue pair, and the mask is 0. */
 	return mask ? ibv_modify_qp(h->qp, &attr, mask) : 0;
 }
 
@@ -90,7 +93,7 @@ static void make_queue_pair(struct hostile *h)
 	h->param.qp_num = h->qp->qp_num;
 }
 
-/* The victim may have gone meanwhile. */
+/* Confirms the victim's answer. Returns false if that fails, because the victim may have left. */
 static bool confirm(struct hostile *h)
 {
 	return !move(h, IBV_QPS_RTR) && !move(h, IBV_QPS_RTS) && !rdma_establish(h->id);
@@ -211,7 +214,10 @@ int hostile_reject(struct hostile *h, const void *pdata, size_t len)
 	return rdma_reject(h->id, pdata, (uint8_t)len) ? errno : 0;
 }
 
-/* Others may be there, of earlier queue pairs. */
+/*
+ * Returns the status of the completion of this request, or -1 if there is none within `ms` milliseconds. Drops others, which may be
+ * of earlier queue pairs.
+ */
 static int completion(uint64_t request, unsigned int ms)
 {
 	uint64_t until = check_now_ms() + ms;

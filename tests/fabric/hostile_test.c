@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a peer can do to a process over a device while a connection is set up: with private data, with requests that it
- * does not follow up, and by leaving at any step. One attack a test. The victim is the test itself. It loses the
- * connection to that peer, and nothing else: its calls return, and an honest peer is served. Runs in a guest of the
- * lab, over the adapter that OPENDAT_TEST_IA names; in dat.conf that has a handshake_ms shorter than a test may wait.
+ * Attacks by a peer while a connection is set up: by private data, by requests that it does not follow up, and by leaving at any
+ * step. Each test is one attack. The victim is the test itself. It loses the connection to that peer and nothing else: its calls
+ * return, and an honest peer is served. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names, whose handshake_ms
+ * in dat.conf is shorter than the time that a test may wait.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,15 +19,15 @@
 #include "hostile.h"
 
 enum {
-	ASKS = 48,    /* requests with any private data */
-	ANSWERS = 32, /* attempts of the victim at a peer that answers anything */
-	SILENT = 6,   /* requests that nobody confirms */
-	FLOOD = 100,  /* requests at once, of each of two processes */
-	BACKLOG = 16, /* requests that the victim has room for then */
+	ASKS = 48,    /* requests with random private data */
+	ANSWERS = 32, /* the victim's attempts to connect to a peer that answers at random */
+	SILENT = 6,   /* requests whose accept the attacker never confirms */
+	FLOOD = 100,  /* requests that each of two processes sends at once */
+	BACKLOG = 16, /* length of the victim's CR EVD during the flood */
 	CARRIED = 251, /* bytes of private data that no device refuses for their number alone */
-	FEW_LINES = 12, /* of some causes, each of which may be told three times in ten seconds */
-	GATHERED = 80,
-	AT_ONCE_MOST = 64, /* of these, which the service thread handles before it looks at anything else */
+	FEW_LINES = 12, /* most lines of the log: a few causes, each of which is logged at most three times in ten seconds */
+	GATHERED = 80, /* events that are collected before the service thread gets the first */
+	AT_ONCE_MOST = 64, /* most events that the service thread may handle before it polls its other descriptors */
 };
 
 static struct api_end end;
@@ -36,20 +36,19 @@ static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
 static struct hostile_target me;
 static pid_t attacker;
-static _Atomic int *progress; /* of attackers, in memory that they share with the test */
+static _Atomic int *progress; /* the number of attackers that are done, in memory that they share with the test */
 
 /* ------------------------------------------------------------------ the service thread */
 
 /*
- * These stand before librdmacm's and the C library's. In the victim, the thread that takes events can be made to wait
- * until GATHERED of them are there; and it is counted how many it takes before it asks for events of any kind again, and
- * how many ids are destroyed.
+ * The functions below replace those of librdmacm and the C library. They can make the victim's service thread wait until GATHERED
+ * events are there. They count how many events it takes between two calls of epoll_wait(), and how many ids are destroyed.
  */
 static struct {
 	_Atomic bool gather;
 	_Atomic int most;
 	_Atomic int destroyed;
-	struct rdma_cm_event *kept[GATHERED]; /* by the service thread, which takes them in this order */
+	struct rdma_cm_event *kept[GATHERED]; /* the collected events, which the service thread then gets in this order */
 	int count, given;
 } events;
 
@@ -152,7 +151,7 @@ static bool is_end(DAT_EVENT_NUMBER number)
 	return number != DAT_CONNECTION_EVENT_ESTABLISHED;
 }
 
-/* However an attempt has ended, or a connection, it has ended once, and the endpoint is good for another. */
+/* Checks that an attempt or a connection has ended with exactly one event, and resets the endpoint for another. */
 static void endpoint_is_over(struct api_end *one)
 {
 	DAT_EVENT event;
@@ -173,7 +172,10 @@ static void target_of_attacker(struct hostile_target *target)
 
 /* ------------------------------------------------------------------ private data */
 
-/* Bytes that look like the providers' own: the marks behind private data, and that of a rejection that asks for more. */
+/*
+ * Fills `data` with random bytes that often end in a mark like those that providers append to private data and to a rejection.
+ * Returns the length.
+ */
 static size_t craft(unsigned char *data, uint64_t *seed)
 {
 	static const unsigned char mark[2] = { 0xe7, 0x0d };
@@ -204,7 +206,7 @@ static void ask_with_anything(void *arg)
 
 		hostile_reach(&h, &victim);
 		h.param.retry_count = (uint8_t)(hostile_random(&seed) % 8);
-		/* a device carries less than that */
+		/* The kernel refuses a request with more private data than the device carries. */
 		if (hostile_ask(&h, data, len) == 0)
 			CHECK(!hostile_awaits(&h, RDMA_CM_EVENT_ESTABLISHED));
 		hostile_close(&h);
@@ -213,7 +215,7 @@ static void ask_with_anything(void *arg)
 	check_await(CHECK_PARENT);
 }
 
-/* Looks at each byte, and rejects. */
+/* Reads each byte of the private data, and rejects the request. */
 static void turn_down(DAT_CR_HANDLE cr)
 {
 	unsigned int sum = 0;
@@ -273,7 +275,7 @@ static void answer_one(struct hostile *h, uint64_t *seed)
 		hostile_reject(h, data, len < 148 ? len : 148);
 		break;
 	case 2:
-		break; /* it is forgotten */
+		break; /* The request is not answered; hostile_hear() destroys it. */
 	default:
 		hostile_accept(h, data, len < 196 ? len : 196);
 	}
@@ -343,7 +345,7 @@ static void ask_and_say_no_more(void *arg)
 		pause();
 }
 
-/* Over iWARP the kernel confirms, whatever the program does. */
+/* Accepts `count` requests on new endpoints. Over iWARP an accept needs no confirmation by the peer's program. */
 static void accept_on_each(struct api_end *ends, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -413,7 +415,7 @@ static void connect_and_say_no_more(void *arg)
 		pause();
 }
 
-/* It does not take the event of the end, and so its kernel does not answer. */
+/* The attacker does not read the DISCONNECTED event, so nobody answers the victim's disconnect. */
 static void connection_whose_end_nobody_answers_is_forgotten_in_time(void)
 {
 	int before;
@@ -448,7 +450,7 @@ static void flood(void *arg)
 		check_await(CHECK_PARENT);
 }
 
-/* The requests that were queued before the flood filled the queue; each of them is answered, and that has an end. */
+/* Answers each request that was queued before the flood filled the CR EVD, until the EVD is empty. */
 static void answer_flood(void)
 {
 	DAT_EVENT event;
@@ -512,17 +514,17 @@ static void flood_of_requests_leaves_others_served(void)
 	others_are_served();
 	check_signal(two[0]);
 	check_join(two[0]);
-	/* those by which the test speaks to the attackers are gone, too */
+	/* There may be fewer, because the test has closed its pipes to the attackers. */
 	CHECK(api_descriptors() <= files);
 }
 
 /* ------------------------------------------------------------------ a peer that leaves */
 
 enum step {
-	BEFORE_ACCEPT, /* its request is forgotten before it is answered */
+	BEFORE_ACCEPT, /* the peer destroys its request before the victim accepts */
 	WITHOUT_CONFIRMING,
-	TAKES_IT_BACK, /* it rejects the answer to its own request */
-	AT_ONCE,       /* the connection is destroyed when it is there */
+	TAKES_IT_BACK, /* the peer rejects the answer to its own request */
+	AT_ONCE,       /* the peer destroys the connection as soon as it is established */
 	BY_DYING,
 	STEPS
 };
@@ -531,7 +533,7 @@ static void leave(struct hostile *h, enum step step)
 {
 	switch (step) {
 	case WITHOUT_CONFIRMING:
-		check_await(CHECK_PARENT); /* it has accepted */
+		check_await(CHECK_PARENT); /* the victim has accepted */
 		break;
 	case TAKES_IT_BACK:
 		check_await(CHECK_PARENT);
@@ -562,7 +564,7 @@ static void leave_at(void *arg)
 	target_of_attacker(&victim);
 	hostile_reach(&h, &victim);
 	REQUIRE_EQ_INT(hostile_ask(&h, NULL, 0), 0);
-	check_await(CHECK_PARENT); /* the request is there */
+	check_await(CHECK_PARENT); /* the victim has got the request */
 	if (step == BEFORE_ACCEPT)
 		hostile_close(&h);
 	check_signal(CHECK_PARENT);

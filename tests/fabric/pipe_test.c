@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SIGPIPE, which siw raises in a thread that posts to a peer which has just been killed: what an open does
- * about it. That it helps is shown by race_test over siw. Invariant: a test begins with the default action.
+ * SIGPIPE. siw raises it in a thread that posts to a peer that has just been killed, so opening an adapter over siw installs a
+ * handler. race_test over siw shows that the handler helps. Invariant: each test begins with the default action.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "api.h"
 
-static void (*before_change)(void); /* called once, by whoever changes the action of a signal next */
+static void (*before_change)(void); /* called once, before the next call of sigaction() that changes an action */
 
 static int real_sigaction(int number, const struct sigaction *set, struct sigaction *was)
 {
@@ -22,7 +22,7 @@ static int real_sigaction(int number, const struct sigaction *set, struct sigact
 	return real(number, set, was);
 }
 
-/* Stands before the C library's, for the plugins too. */
+/* Replaces sigaction() of the C library, for the plugins too. */
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *set,
 						     struct sigaction *was)
 {
@@ -82,7 +82,7 @@ static void write_to_nobody(void)
 	close(ends[1]);
 }
 
-/* The last close may take the plugin's file away, but not the handler in it. */
+/* The last close may close the plugin, but the handler in it stays mapped and installed. */
 static void broken_pipe_is_an_errno_from_the_open_on(void)
 {
 	over_siw_only();
@@ -132,7 +132,7 @@ static void action_of_the_program_is_kept(void)
 	before_change = NULL;
 }
 
-/* By another thread, in the middle of the open. */
+/* The test sets a handler, as another thread may, between the provider's check of the action and its change. */
 static void action_that_is_set_meanwhile_is_kept(void)
 {
 	over_siw_only();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints the rate of this machine's time stamp counter in kHz, which is also that of an emulated
- * guest's. Compiled and run by `lab`. Invariant: what the machine does between two readings that
- * belong together does not count, however busy it is; of several pairs the closest is taken.
+ * Prints the rate of this machine's time stamp counter in kHz, which is also the rate in an emulated guest. Compiled and run by
+ * `lab`. Invariant: a busy machine does not falsify the rate. The counter and the clock are read as a pair several times, and the
+ * pair with the shortest time between its readings is used.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -24,11 +24,11 @@ enum { LAZY = 32, BELL_BYTES = 256, WIRE_MS = 50 };
 /* What a lazy device has completed and not sent: see twist.lazy. */
 static struct {
 	pthread_mutex_t lock;
-	struct ibv_qp *qp; /* whose doorbell has not been rung; NULL: none */
+	struct ibv_qp *qp; /* the queue pair whose doorbell has not been rung, or NULL */
 	int fd;
 	size_t size;
 	unsigned char bell[BELL_BYTES];
-	/* the completions that are made up before the kernel has completed the requests */
+	/* completions that this file made up before the kernel completed the requests */
 	struct ibv_wc wc[LAZY];
 	bool given[LAZY], real[LAZY];
 	unsigned int count;
@@ -45,7 +45,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* The queue pair is stopped, and what is not on the wire will never be. */
+/* Drops the kept doorbell when the queue pair is stopped, so that its messages are lost. */
 static void wire_forget(const struct ibv_qp *qp)
 {
 	pthread_mutex_lock(&wire.lock);
@@ -54,7 +54,7 @@ static void wire_forget(const struct ibv_qp *qp)
 	pthread_mutex_unlock(&wire.lock);
 }
 
-/* What is not on the wire goes there now. */
+/* Rings the kept doorbell, so that the messages are sent now. */
 static void wire_send(void)
 {
 	struct timespec pause = { .tv_nsec = WIRE_MS * 1000000L };
@@ -110,7 +110,7 @@ static bool wire_has_given(const struct ibv_wc *wc)
 	return given;
 }
 
-/* The last queue pair that the calling thread has brought to RTR, and the queue pair of the last rdma_accept(). */
+/* The last queue pair that the calling thread has changed to RTR, and the queue pair of the last rdma_accept(). */
 static __thread struct ibv_qp *ready;
 static _Atomic(struct ibv_qp *) answered;
 
@@ -345,7 +345,7 @@ static int (*poll_real)(struct ibv_cq *, int, struct ibv_wc *);
 
 enum { LATE = 256 };
 
-/* Completions that are not to be found yet, in their order. */
+/* Completions that a poll must not find yet, in their order. */
 static struct {
 	pthread_mutex_t lock;
 	struct {
@@ -660,9 +660,9 @@ static bool is_of_a_queue_pair(int type)
 	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_COMM_EST;
 }
 
-static _Atomic(struct ibv_async_event *) invented; /* an event of our own, until it is acknowledged */
+static _Atomic(struct ibv_async_event *) invented; /* the event that `tells` has made, until it is acknowledged */
 
-/* An event of our own is about no object, or about a queue pair. verbs does not count it as unacknowledged. */
+/* An event that `tells` makes is about no object, or about a queue pair. verbs does not count it as unacknowledged. */
 int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event)
 {
 	int tells = atomic_exchange(&twist.tells, 0);

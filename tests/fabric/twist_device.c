@@ -97,7 +97,7 @@ int ibv_resize_cq(struct ibv_cq *cq, int entries)
 
 static struct ibv_mw *(*window_real)(struct ibv_pd *, enum ibv_mw_type);
 
-/* The device has windows, and its driver makes none. */
+/* Fails if the switch `windows_unmade` is on: the device reports windows, but its driver cannot allocate one. */
 static struct ibv_mw *window_twisted(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	return atomic_load(&twist.windows_unmade) && !refuse(EOPNOTSUPP) ? NULL : window_real(pd, type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The switches by their names. Where this library is preloaded (`lab run --as`), TWIST_SWITCHES holds those that are to be on:
- * names, with blanks between them, some with a value. A word that is not known ends the program, because it would run over the
+ * The switches by their names. If this library is preloaded (`lab run --as`), TWIST_SWITCHES in the environment lists the switches
+ * to turn on: names separated by blanks, some with a value. An unknown word ends the program, which would otherwise run over the
  * wrong device.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ static const struct word {
 	const char *name;
 	void *to;
 	enum kind kind;
-	int value; /* of VALUE */
+	int value; /* VALUE: what the switch is set to; NUMBER and WIDE: added to the value in the word */
 } words[] = {
 	{ "reads_unsaid", &twist.reads_unsaid, FLAG, 0 },
 	{ "no_srq", &twist.no_srq, FLAG, 0 },
@@ -58,7 +58,7 @@ _Noreturn static void unknown(const char *word)
 	_exit(2);
 }
 
-/* Some switches hold their value plus `value`, since 0 means that they are off. */
+/* Turns a switch on. Some switches hold the value in the word plus one, because their 0 means that they are off. */
 static void turn_on(const struct word *word, const char *text)
 {
 	bool wants = word->kind == NUMBER || word->kind == WIDE;
@@ -100,7 +100,7 @@ static void take(char *text)
 	unknown(text);
 }
 
-/* Before main(), which may be of any program. */
+/* Runs before main(), because the program may be any. */
 __attribute__((constructor)) static void read_switches(void)
 {
 	const char *list = getenv("TWIST_SWITCHES");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One side of a conversation that uses each thing the wire carries: private data both ways,
- * rejection, send and receive, RDMA write and read, and a graceful end. Built twice, as wire12 over
- * our libdat and, with WIRE_DAT2, as wire20 over OFED's libdat2: that the two understand each other
- * is the test. Both sides are of one machine type.
+ * One side of a conversation that uses each kind of message between two hosts: private data both ways, rejection, send and receive,
+ * RDMA Write and Read, and a graceful disconnect. This file is built twice, as wire12 over our libdat and, with WIRE_DAT2, as
+ * wire20 over OFED's libdat2. The test is whether the two interoperate. Both sides have the same machine type.
  */
 #include <stdint.h>
 #ifdef WIRE_DAT2
@@ -19,22 +18,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AREA	 65536 /* bytes of each of the two areas that RDMA goes to and comes from */
+#define AREA	 65536 /* the length in bytes of the areas for RDMA Writes and Reads */
 #define MESSAGE	 64
 #define MESSAGES 4
 #define PATIENCE (60 * 1000000u)
 
 enum { TO_WRITE = 0x11, TO_READ = 0x77 };
 
-/* What a message says; the first one of each side tells where its memory is. */
+/* The contents of a message. The first one of each side states its key and addresses. */
 struct message {
 	uint32_t key, step;
 	uint64_t written, read;
 };
 
 /*
- * In the order of use: incoming messages, one outgoing message, where the peer writes, what it
- * reads.
+ * In this order: buffers of incoming messages, one outgoing message, the area that the peer writes, the area that it reads, and the
+ * local area of this side's own Writes and Reads.
  */
 struct memory {
 	unsigned char in[MESSAGES][MESSAGE];
@@ -189,14 +188,14 @@ static DAT_RMR_TRIPLET theirs(const struct message *there, uint64_t address)
 #endif
 }
 
-/* The text of private data ends at the first NUL, or at the end: InfiniBand pads them. */
+/* The text ends at the first NUL or at the end of the private data, because InfiniBand pads private data with zeros. */
 static void print_private(const char *what, const void *data, DAT_COUNT size)
 {
 	printf("%s: %d bytes: %.*s\n", what, size, size > 0 ? (int)size : 0,
 	       size > 0 ? (const char *)data : "");
 }
 
-/* Where the server may be written to; the client's. */
+/* For the client: the server's area that it may write to. */
 static DAT_RMR_TRIPLET target;
 
 static void client_talks(void)
@@ -219,7 +218,7 @@ static void client_talks(void)
 	check(mem.local, TO_READ, "read");
 	tell(5);
 	hear(6);
-	/* who has the last word ends the connection: the end may be quicker than a completion (siw) */
+	/* The side that sends last disconnects, because over siw the peer's disconnect may overtake the completion of a send. */
 	tell(7);
 }
 
@@ -235,7 +234,7 @@ static void server_talks(void)
 	fill(mem.read, TO_READ);
 	tell(4);
 	hear(5);
-	/* And the other way round, for the responder's half of both. */
+	/* The server writes and reads too, so that the client is the target of both. */
 	fill(mem.local, TO_READ);
 	remote = theirs(&there, there.written);
 	MUST(dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
@@ -248,7 +247,7 @@ static void server_talks(void)
 	hear(7);
 }
 
-/* What ends the connection. */
+/* Waits until the connection ends. Returns the event, which is DISCONNECTED or BROKEN. */
 static DAT_EVENT_NUMBER end_of(void)
 {
 	DAT_EVENT event = next(conn_evd, "end");
@@ -261,7 +260,7 @@ static DAT_EVENT_NUMBER end_of(void)
 	return event.event_number;
 }
 
-/* The device goes away, and the connection with it. */
+/* The device is removed: the connection ends, and then the adapter reports the loss. */
 static void lose(void)
 {
 	DAT_EVENT event;
@@ -311,7 +310,7 @@ static void serve(DAT_CONN_QUAL qual, char *text, const char *how)
 	MUST(dat_psp_free(psp));
 }
 
-/* Holds the connection until something else ends it, and the adapter until standard input ends. */
+/* Keeps the connection until something else ends it, and then the adapter until standard input ends. */
 static void hold(void)
 {
 	char byte;
@@ -322,7 +321,7 @@ static void hold(void)
 		;
 }
 
-/* Writes until something is about to end the connection. What was under way completes. */
+/* Writes until a write fails because the connection ends. Each write that was posted completes. */
 static void stream(void)
 {
 	DAT_LMR_TRIPLET local = piece(mem.local, AREA);
@@ -380,8 +379,8 @@ static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, const c
 }
 
 /*
- * All has been said. OFED's library crashes now and then when it closes an adapter, in a race with
- * a thread of its own: that is no matter of the wire.
+ * The conversation is over. wire20 does not close its adapter, because OFED's library sometimes crashes there in a race with a
+ * thread of its own, which has nothing to do with this test.
  */
 static _Noreturn void finish(void)
 {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The ib and iwarp providers as a user meets them: what they show, that data pass, and what a wrong line or a machine
-# that is not ready gets. In one guest.
+# Tests the ib and iwarp providers from a user's view: their attributes, transfers, and the messages for a wrong line in dat.conf or
+# a machine that is not set up. In one guest.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/rdma.sh"
 
@@ -37,7 +37,8 @@ two_processes_exchange_over_siw()
 	exchanges iwarp-siw0
 }
 
-# deaf SIDE MS: siw, on the passive or the active side, hears nothing for so long after the handshake, as it does for an instant anyway
+# deaf SIDE MS: makes siw on the passive or the active side miss messages for MS milliseconds after the handshake. Without this it
+# misses them only for an instant.
 deaf()
 {
 	echo "$2" 2>/dev/null >"/sys/module/siw/parameters/deaf_$1_ms"
@@ -50,7 +51,7 @@ a_message_that_comes_while_siw_is_deaf_is_received()
 	deaf passive 0
 }
 
-# An unbind of a type-1 window by rxe's own library needs a region to name, or it crashes.
+# rxe's library crashes if a request to unbind a type-1 window names no region. The provider posts a marker for an unbind instead.
 windows_of_the_device_are_bound_and_unbound()
 {
 	adapter windows ib 'rxe0 1 rmr=device'
@@ -59,7 +60,7 @@ windows_of_the_device_are_bound_and_unbound()
 	exchanges windows
 }
 
-# As a host finds its own name: a loopback address comes first.
+# A host often resolves its own name to a loopback address first.
 an_adapter_is_named_by_a_host_of_several_addresses()
 {
 	printf '127.0.1.1 myself\n10.9.0.1 myself\n' >>/etc/hosts
@@ -69,7 +70,7 @@ an_adapter_is_named_by_a_host_of_several_addresses()
 	prints '^ia_address_ptr += 10\.9\.0\.1$'
 }
 
-# The names of the field: an alias of the library, and a network interface with port 0.
+# Lines for other DAT libraries name an alias of our library, and a network interface with port 0.
 a_line_for_another_library_of_the_field_opens_ours()
 {
 	[ -e "$plugins/libdaplcma.so.1" ] || fails "no $plugins/libdaplcma.so.1"
@@ -199,7 +200,7 @@ missing_device_nodes_are_named()
 	umount /dev/infiniband
 }
 
-# siw counts registered memory against the limit even for root.
+# siw counts registered memory against RLIMIT_MEMLOCK even for root.
 too_little_lockable_memory_is_named_with_limit_and_size()
 {
 	limited ./datperf --ia iwarp-siw0 --test send-bw --size 1m --iters 3

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The standard's behaviour over rxe and over siw: those programs of tests/api that are quick there, as one TAP stream. In one guest.
-# api_test.sh [PROGRAM[:WORDS]...] runs others, or their tests whose name holds these words; the whole of them takes a guest a
-# quarter of an hour.
+# The behaviour that the standard requires, over rxe and over siw: runs the programs of tests/api that are quick there, as one TAP
+# stream. Runs in one guest. api_test.sh [PROGRAM[:WORDS]...] runs these programs instead, or their tests whose name holds the
+# words. All programs together take a quarter of an hour in a guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "${0%/*}/joined.sh"
@@ -18,13 +18,14 @@ all_over()
 	done
 }
 
-# Without the wait for a receive that never comes, a peer of siw goes at the worst of times: a post finds its TCP connection closed.
+# With late_ms=0 an accept over siw does not wait for a first receive. A peer can then leave so early that a post finds the TCP
+# connection closed.
 conf=$(mktemp)
 sed 'p; s/^iwarp-siw0 \(.*"siw0 1\)"/iwarp-prompt \1 late_ms=0"/; t; s/^ib-rxe0 \(.*"rxe0 1\)"/ib-windows \1 rmr=device"/; t; d' \
 	"$DAT_OVERRIDE" >"$conf"
 export DAT_OVERRIDE=$conf
 
-# Between the look at a region and the copy, siw takes its time.
+# This parameter delays siw between its check of a region and the copy into it.
 slow=/sys/module/siw/parameters/slow_place_ms
 
 prompt=() slowly=() windows=()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# datconform, the whole of it, over rxe and over siw, as one TAP stream. In one guest.
-# conform_test.sh [GLOB...] runs the clauses whose id or function is like that.
+# Runs all clauses of datconform over rxe and over siw, as one TAP stream. Runs in one guest.
+# conform_test.sh [GLOB...] runs only the clauses whose id or function matches.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "${0%/*}/joined.sh"
@@ -11,7 +11,7 @@ for glob; do
 	only+=(--only "$glob")
 done
 
-# judged ADAPTER KIND: each line named after the kind. In a guest an event may take longer than elsewhere.
+# judged ADAPTER KIND: runs datconform and prints its TAP with KIND in each line. Events take longer in an emulated guest.
 judged()
 {
 	./datconform --ia "$1" --patience 20 --tap "${only[@]}" | sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /"

@@ -1,48 +1,49 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The test programs of DAT 2.0 that Debian ships, as they are, over rxe and siw: on our libdat2, and ours and OFED's against each
-# other. The adapters of both sides have the same names. In one guest.
+# Runs Debian's unchanged test programs for DAT 2.0 over rxe and siw: on our libdat2, and between our libdat2 and OFED's. The
+# adapters have the same names on both sides. Runs in one guest.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/dat20/pair.sh"
 
 bound=100
 
-# Other sides than ours: all of OFED, its provider in our libdat2, and our provider in its libdat2.
+# The sides other than ours are OFED's libdat2 with its provider, our libdat2 with OFED's provider, and OFED's libdat2 with ours.
 ofed() { DAT_OVERRIDE=$LAB_OFED_CONF "$@"; }
-# Without our alias of its provider; the dynamic linker writes down what it loads.
+# The library path must not hold our alias for OFED's provider. The dynamic linker logs what it loads, for a_mixed_pair_was_one.
 theirs_in_ours() { LD_LIBRARY_PATH=$tap_dir/dat2 LD_DEBUG=files LD_DEBUG_OUTPUT=$tap_dir/loaded DAT_OVERRIDE=$LAB_OFED_CONF "$@"; }
 ours_in_theirs() { "$@"; }
 mkdir "$tap_dir/dat2"
 ln -s "$PWD/.libs/libdat2.so.2" "$PWD/.libs/libdat.so.1" "$tap_dir/dat2/"
 
-# Each side finds the libdat2 that it is meant to find.
+# Checks that `ours` loads our libdat2, and `ofed` does not.
 the_libraries_are_two()
 {
 	ours ldd "$(command -v dtest)" | grep -qF "$PWD/.libs/libdat2.so.2" && ! ofed ldd "$(command -v dtest)" | grep -F "$PWD"
 }
 
-# The programs that theirs_in_ours has run had our libdat2 and OFED's provider.
+# Checks that the programs which theirs_in_ours ran had loaded our libdat2 and OFED's provider.
 a_mixed_pair_was_one()
 {
 	local file files=0
 	for file in "$tap_dir"/loaded.*; do
-		grep -q 'calling init: .*/libdaplofa' "$file" || continue	# timeout's own
+		grep -q 'calling init: .*/libdaplofa' "$file" || continue	# this log is that of timeout
 		files=$((files + 1))
 		grep "calling init: $tap_dir/dat2/libdat2.so.2" "$file" && ! grep "calling init: $PWD.*/libdaplofa" "$file" || return
 	done
 	[ "$files" -ge 2 ]
 }
 
-# What listens over rdma_cm at the connection qualifier of dtestsrq.
+# Succeeds if some program listens over rdma_cm at the connection qualifier of dtestsrq.
 by_service_point() { rdma resource show cm_id | grep -q 'LISTEN.*:45248\b'; }
 
-# dtestcm_passes NAME ADAPTER HOST: a test of this name, by 40 connections of dtestcm
+# dtestcm_passes NAME ADAPTER HOST: one test, which makes 40 connections with dtestcm
 dtestcm_passes()
 {
 	tap "$1" pair 'Connection Test Complete' "dtestcm -P $2 -c 40 -b 10 -s" "dtestcm -P $2 -c 40 -b 10 -h $3"
 }
 
-# over ADAPTER KIND ADDRESS PROGRAM: the program is the one whose server OFED's provider can be over this device
+# over ADAPTER KIND ADDRESS PROGRAM: PROGRAM is dtest or dtestcm, whichever works with OFED's provider as the server over this
+# device
 over()
 {
 	local ia=$1 kind=$2 host=$3 program=$4
@@ -68,7 +69,7 @@ server=theirs_in_ours client=theirs_in_ours
 dtest_passes "rxe: OFED's provider works in our libdat2" ofa-rxe0 "$LAB_IB"
 tap "rxe: it was OFED's provider, and our libdat2" a_mixed_pair_was_one
 server=ours client=ours
-# A server of dtest sends a message right after it has accepted. If that arrives together with the reply, siw's active side takes it
-# for an error. OFED's provider does nothing against that: with OFED's own stack on both sides one run of dtest in seven fails.
+# dtest's server sends a message right after it has accepted. If the message arrives together with the reply, siw's active side
+# treats it as an error. OFED's provider does not avoid this: with OFED's own stack on both sides one run of dtest in seven fails.
 over ofa-siw0 siw "$LAB_IW" dtestcm
 tap_end

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# datctl on a host with RDMA: what it finds, and the misconfigurations that need RDMA. Each is named, with cause and remedy,
-# by `datctl check` and to the user of a plain program, and the remedy is carried out as it was printed. In one guest.
+# Tests datctl on a host with RDMA devices: what it finds, and the misconfigurations that only such a host can have. `datctl check`
+# and an ordinary program name each of them with its cause and remedy, and the test runs the remedy as it is printed. In one guest.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/guest.sh"
 . "$top_srcdir/tests/tools/tap.sh"
 unset DAT_LOG DAT_DBG_TYPE DAT_DBG_DEST
 
-# the_remedy: of the last `datctl check`, up to what is said about it
+# the_remedy: prints the first remedy of the last `datctl check`, without the remark in parentheses
 the_remedy()
 {
 	sed -n 's/^      to do: //p' "$out" | head -n 1 | sed 's/    (.*//'
 }
 
-# check ADAPTER OPTION...: the adapter alone
+# check ADAPTER OPTION...: runs `datctl check` for this adapter only
 check()
 {
 	local adapter=$1
@@ -28,7 +28,7 @@ works()
 	prints "^ok    $1 "
 }
 
-# until_there COMMAND...: the kernel takes a moment to bring a port up
+# until_there COMMAND...: repeats the command until it succeeds, for 30 s at most, because the kernel needs time to bring a port up
 until_there()
 {
 	local i
@@ -44,7 +44,7 @@ is_active()
 	grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"
 }
 
-# repair: carries out what was printed
+# repair: runs the printed remedy
 repair()
 {
 	local remedy
@@ -67,11 +67,11 @@ discover_finds_both_and_they_work()
 	exits_with 0
 	prints '^\+roce-eth0 .* libdatib.so .*"eth0 0"'
 	prints '^\+iwarp-eth1 .* libdatiwarp.so .*"eth1 0"'
-	# of the build tree, which is not installed
+	# The found lines name installed libraries. The libraries are not installed, so the lines get paths in the build tree.
 	sed -i "s| libdat\(soft\|ib\|iwarp\).so | $PWD/.libs/libdat\1.so |" "$dir/found.conf"
 	run ./datctl discover --update "$dir/found.conf"
 	prints 'needs no change'
-	# from here on these are the adapters, which are named by their network interfaces
+	# The tests that follow use the adapters found here, whose lines name network interfaces.
 	export DAT_OVERRIDE=$dir/found.conf
 	run ./datctl check --timeout 60
 	exits_with 0
@@ -87,7 +87,7 @@ ping_works_over_both()
 	done
 }
 
-# One line serves programs of both versions, and those of 2.0 have names of their own as well.
+# One line of dat.conf serves programs of both versions. Programs of 2.0 also find the adapters under names of their own.
 programs_of_20_work_over_both()
 {
 	local adapter
@@ -104,7 +104,7 @@ programs_of_20_work_over_both()
 	done
 }
 
-# What is sent last is complete before the connection ends, however long siw takes over that.
+# The last message completes before the connection ends, however late siw reports its completion.
 ping_ends_in_order_where_a_completion_is_late()
 {
 	local slow=/sys/module/siw/parameters/slow_send_ms

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# limit_test, order_test, hold_test, device_test, fence_test, post_test, early_test, pipe_test, fork_test, trap_test, attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. In one guest.
+# Runs limit_test, order_test, hold_test, device_test, fence_test, post_test, early_test, pipe_test, fork_test, trap_test,
+# attempt_test, bound_test and fault_test over rxe and over siw, as one TAP stream. Runs in one guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
 . "$top_srcdir/tests/fabric/joined.sh"
 
-# The kernel waits for librdmacm to let go of a device that is gone, and it does so only while there is another one: so one of the two
-# is away at a time.
+# The deletion of a device waits until librdmacm releases it, and librdmacm does that only while there is another device. So only
+# one of the two devices may be deleted at a time.
 turn=$(mktemp)
 
-# faults ADAPTER KIND DEVICE NETDEV: the device is left as it was
+# faults ADAPTER KIND DEVICE NETDEV: runs fault_test, and renews the device after each test that spoils it
 faults()
 {
 	over "$1" "$2" fabric/fault fault:
@@ -30,14 +31,14 @@ faults()
 
 conf=$(mktemp)
 cp "$DAT_OVERRIDE" "$conf"
-# As long as a program of a slow guest may take to post its first receive: so long waits each connection whose side posts none.
+# late_ms is as long as a program in a slow guest may take to post its first receive. An accept without a receive waits that long.
 late_ms=2500
 sed -n "s/^iwarp-\(siw0 .*\"siw0 1\)/iwarp-late-\1 late_ms=$late_ms/p" "$DAT_OVERRIDE" >>"$conf"
-# More than any device inlines: it is to inline what it can.
+# No device inlines 4096 bytes, so the device must inline as much as it can.
 sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw0 1\)/inline-\1 inline=4096/p' "$DAT_OVERRIDE" >>"$conf"
-# For ever, to a test.
+# hold_ms=60000 is longer than any test.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"$conf"
-# What other devices do, as far as the provider has to be told.
+# These quirks tell the provider to treat siw as another device.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced/p' "$DAT_OVERRIDE" >>"$conf"
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unsaid-\1 quirk=reads_unsaid/p' "$DAT_OVERRIDE" >>"$conf"
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/prompt-\1 quirk=-connect_blocks/p' "$DAT_OVERRIDE" >>"$conf"

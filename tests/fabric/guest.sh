@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For tests that change the links and devices of the machine they run on: no machine but the lab's guest is changed.
+# For tests that change the links and devices of the machine they run on. They are skipped on any machine but a guest of the lab.
 if ! grep -q 'lab\.host=' /proc/cmdline; then
 	echo '1..0 # SKIP it changes the links of the machine it runs on: run it in the lab (make check-fabric)'
 	exit 0
 fi
 
-# renew DEVICE KIND NETDEV: a device as new. Of an rxe that has sent into a link that is down the queue pair for connection
-# management has failed for good.
+# renew DEVICE KIND NETDEV: deletes the device and adds it again. An rxe device that has sent while its link was down needs this,
+# because its queue pair for connection management stays in the error state.
 renew()
 {
 	local i
@@ -25,8 +25,8 @@ renew()
 	echo "# $1 does not become active"
 }
 
-# limited COMMAND...: runs it, by run() of tests/tools/tap.sh, with 64 KiB of lockable memory, and without CAP_IPC_LOCK, which lifts
-# that limit for rxe and for siw of Linux 6.12.
+# limited COMMAND...: runs the command, by run() of tests/tools/tap.sh, with 64 KiB of lockable memory. It runs without CAP_IPC_LOCK,
+# which would lift that limit for rxe and for siw of Linux 6.12.
 limited()
 {
 	run setpriv --bounding-set -ipc_lock bash -c 'ulimit -l 64 && exec "$@"' limited "$@"

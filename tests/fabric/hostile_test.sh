@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Peers that do no provider's work but an attacker's, over rxe and over siw, as one TAP stream. In one guest.
-# hostile_test.sh [WORDS] runs those of hostile_test and grasp_test whose name holds these words.
+# Attacks by peers, hostile_test and grasp_test, over rxe and over siw, as one TAP stream. Runs in one guest.
+# hostile_test.sh [WORDS] runs only the tests whose name holds these words.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "$top_srcdir/tests/fabric/guest.sh"
 . "$top_srcdir/tests/fabric/joined.sh"
 
-# A test may wait for as long as an accept may be unconfirmed, which is shorter for these adapters.
+# Some tests wait until the provider gives up an unconfirmed accept, so these adapters have a short handshake_ms.
 conf=$(mktemp)
 cp "$DAT_OVERRIDE" "$conf"
 sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/brief-\1 handshake_ms=3000/p; s/^iwarp-\(siw0 .*"siw0 1\)/brief-\1 handshake_ms=3000/p' "$DAT_OVERRIDE" >>"$conf"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Between two hosts: conversations with our own library and with OFED's on the other host.
-# In two guests; this runs on the first.
+# Conversations between two hosts, with our library or OFED's on the other host, and faults between them. Needs two guests, and runs
+# on the first.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/rdma.sh"
 
 qual=2100
 
-# serves NAME COMMAND...: starts it on the other host, and waits until it says that it listens. Sets server, and said, which is
-# all that it prints: a file that both hosts see.
+# serves NAME COMMAND...: starts the command on the other host, and waits until it prints that it listens. Sets server, its process,
+# and said, a file with its output that both hosts see.
 serves()
 {
 	said=$LAB_SHARED/$1
@@ -20,7 +20,7 @@ serves()
 	until_printed '^listening$| listens: ' $server "$said"
 }
 
-# talks ADAPTER ADDRESS SERVER...: our client here, with that server on the other host
+# talks ADAPTER ADDRESS SERVER...: runs our client on this host with that server on the other host
 talks()
 {
 	local adapter=$1 address=$2 server said
@@ -53,8 +53,8 @@ an_ofed_host_is_understood_over_rxe()
 	talks ib-rxe0 "$LAB_PEER_IB" env DAT_OVERRIDE="$LAB_OFED_CONF" tests/fabric/wire20 ofa-rxe0
 }
 
-# Linux tells of a neighbour with another hardware address as "unreachable", of connections too. Only the side that knows such a
-# neighbour hears of it; its message that the connection has ended cannot get there at first, and is repeated until it has.
+# If a neighbour's hardware address changes, Linux reports UNREACHABLE for connections too, but only on the host whose neighbour
+# table has changed. That host's disconnect request cannot reach the peer at first, and is repeated until it does.
 a_neighbour_with_another_hardware_address_breaks_the_connection()
 {
 	local server said client held mac
@@ -77,8 +77,8 @@ a_neighbour_with_another_hardware_address_breaks_the_connection()
 	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
 }
 
-# streams ADAPTER ADDRESS SERVE THEN: a server on the other host, and our client, which writes to it. Sets server, said, and client,
-# whose output is in $heard.
+# streams ADAPTER ADDRESS SERVE THEN: starts a server on the other host, and our client, which writes to it. Sets server, said,
+# client, and heard, a file with the client's output. SERVE and THEN are arguments of wire.c.
 streams()
 {
 	qual=$((qual + 1))
@@ -90,14 +90,14 @@ streams()
 	until_printed '^streaming$' $client "$heard"
 }
 
-# ends PATTERN: what our client hears in the end, and that it closes its adapter
+# ends PATTERN: checks that our client prints such a line in the end, and that it closes its adapter
 ends()
 {
 	until_printed "$1" $client "$heard"
 	wait $client || fails "the client: $(tr '\n' ' ' <"$heard")"
 }
 
-# breaks ADAPTER ADDRESS: the server on the other host is killed while our client writes to it; the next pair is as good as new
+# breaks ADAPTER ADDRESS: kills the server on the other host while our client writes to it, and then checks that another pair works
 breaks()
 {
 	local server said client heard
@@ -125,7 +125,7 @@ judged()
 	return "$verdict"
 }
 
-# both TEST: TEST ADAPTER ADDRESS DEVICE KIND NETDEV over rxe and over siw, at the same time
+# both TEST: runs TEST ADAPTER ADDRESS DEVICE KIND NETDEV over rxe and over siw at the same time
 both()
 {
 	local ib iw
@@ -135,11 +135,11 @@ both()
 	iw=$!
 	wait $ib || verdict=1
 	wait $iw || verdict=1
-	qual=$((qual + 1)) # each has used one, the same
+	qual=$((qual + 1)) # both tests have used the same next qualifier, each in a subshell
 }
 
-# The side whose device is removed hears of both, the end and the loss, and can close its adapter. With the device that is added
-# then the next connection is as good as new, as the next test shows.
+# The side whose device is removed gets both the end of the connection and the loss of the device, and can close its adapter. The
+# device is then added again, and the next test shows that connections over it work.
 removes_theirs()
 {
 	local server said client heard renewed
@@ -165,7 +165,8 @@ removes_ours()
 	wait $renewed
 }
 
-# requests KIND DEVICE ADDRESS: prints how many have left for this address, TCP's or the packets of the device
+# requests KIND DEVICE ADDRESS: prints how many connection attempts TCP makes to this address (siw), or how many packets the device
+# has sent (rxe)
 requests()
 {
 	if [ "$1" = siw ]; then
@@ -175,8 +176,8 @@ requests()
 	fi
 }
 
-# The requests go to a hardware address that nobody has, and the neighbour gets its own while the answer is awaited. Over rxe that is
-# when the connection manager has repeated its request, after four seconds.
+# The requests first go to a hardware address that no host has. The neighbour's right address is set while the client waits for an
+# answer. Over rxe this is after the connection manager has repeated its request, which it does after four seconds.
 moves_while_we_connect()
 {
 	local server said client heard many mac
@@ -198,30 +199,32 @@ moves_while_we_connect()
 	wait $server || fails "the server: $(tr '\n' ' ' <"$said")"
 }
 
-# Likewise: the next test shows that all works again.
+# This host's link goes down and its device is renewed. The next test shows that connections work again.
 unplugs_ours()
 {
 	local server said client heard
 	streams "$1" "$2" serve stream || return
 	ip link set "$5" down || return
-	# The card gives up the packets that it holds, each of which holds the queue pair, only when it is up again, and closing
-	# the adapter waits for them. One that waits in vain (50 s) leaves a queue pair to its packets that is not there any more.
+	# Each packet that the card still holds keeps a reference to the queue pair, and the card drops them only when it is up
+	# again. Closing the adapter waits for them. If it gave up that wait (after 50 s), the packets would refer to a freed queue
+	# pair.
 	until_printed '^(broken|disconnected)$' $client "$heard"
 	ip link set "$5" up || return
 	ends '^(broken|disconnected)$'
 	renew "${@:3}"
-	# it waits for messages, and may hear of nothing
+	# The server only waits for messages and may get no event, so it is killed.
 	lab-peer pkill -KILL -f "wire12 $1 serve"
 	wait $server || :
 }
 
-# siw of Linux 6.12 does not end its connections when its link goes down: a side that only waits for messages hears nothing then.
+# Succeeds if siw ends its connections when its link goes down. siw of Linux 6.12 does not, so a side that only waits for messages
+# gets no event then.
 siw_ends_with_its_link()
 {
 	[ "$(printf '%s\n' 6.12 "$(uname -r)" | sort -V | head -n 1)" != 6.12 ]
 }
 
-# The other host loses its cable, and then its interface. Nobody tells our side, but nothing is answered any more.
+# The other host's cable is unplugged, and then its interface goes down. Our side gets no notice, but no answers either.
 unplugs_theirs()
 {
 	local server said client heard
@@ -229,14 +232,14 @@ unplugs_theirs()
 	lab-peer --unplug "$5" && lab-peer ip link set "$5" down || return
 	ends '^(broken|disconnected)$'
 	if [ "$4" = siw ] && siw_ends_with_its_link; then
-		until_printed '^disconnected$' $server "$said" # before it is told of the link, which it may not wait for
+		until_printed '^disconnected$' $server "$said" # the server may end before it reports the link
 	else
 		[ "$(grep -c 'the link is down: .*connect its cable' "$said")" -eq 1 ] ||
 			fails "the server: $(tr '\n' ' ' <"$said")"
 	fi
 	lab-peer --plug "$5"
 	lab-peer bash -c "$(declare -f renew); renew ${*:3}"
-	# it waits for messages, and may hear of nothing
+	# The server only waits for messages and may get no event, so it is killed.
 	lab-peer pkill -KILL -f "wire12 $1 serve"
 	wait $server || :
 }
@@ -251,7 +254,7 @@ a_device_removed_on_this_host_breaks_the_connection()
 	both removes_ours
 }
 
-# impatient COMMAND...: TCP, which siw sends by, would go on for a quarter of an hour.
+# impatient COMMAND...: runs the command with few TCP retries, because siw uses TCP, which would retry for a quarter of an hour
 impatient()
 {
 	local retries
@@ -278,8 +281,8 @@ a_link_down_on_the_other_host_breaks_the_connection()
 	two_hosts_exchange_over_siw
 }
 
-# watches CLIENT FILE: of a client that is still there after 80 of its 100 seconds, what the devices and the kernel know then:
-# its queue pairs, and whether their counters still move
+# watches CLIENT FILE: if the client still runs after 80 of its 100 seconds, writes the state of the devices and the kernel to the
+# file: the queue pairs, and their counters twice, which shows whether they still change
 watches()
 {
 	local i
@@ -297,7 +300,7 @@ watches()
 	} >"$2" 2>&1
 }
 
-# shows FILE...: what they hold, as comments
+# shows FILE...: prints the files' contents as TAP comments
 shows()
 {
 	local file
@@ -306,7 +309,7 @@ shows()
 	done
 }
 
-# The last test: there is no other host afterwards. As to TCP, see above.
+# This test comes last, because it turns the other host off. It lowers the TCP retries for the same reason as impatient().
 a_host_without_power_is_given_up()
 {
 	local server said client heard first files

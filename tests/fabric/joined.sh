@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For tests that run many programs over a device, as one TAP stream.
+# Functions for tests that run many programs over a device and print one TAP stream.
 
-# over ADAPTER KIND PROGRAM [WORDS]: the TAP of tests/PROGRAM_test, or of its tests whose name holds these words, each line and each
-# comment named after the kind
+# over ADAPTER KIND PROGRAM [WORDS]: runs tests/PROGRAM_test, or its tests whose name holds these words, and prints its TAP with
+# KIND in each line
 over()
 {
 	OPENDAT_TEST_IA=$1 CHECK_WATCHDOG=100 CHECK_PATIENCE=40 "tests/$3_test" "${@:4}" |
 		sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /; s/^#/# $2:/"
 }
 
-# side_by_side FUNCTION...: they print a line at a time, so that no line is torn. Most of a test over a device is waiting.
+# side_by_side FUNCTION...: runs the functions at the same time, because tests over a device mostly wait. Each must write whole
+# lines.
 side_by_side()
 {
 	local one
@@ -20,7 +21,7 @@ side_by_side()
 	wait
 }
 
-# joined: what several of over() print, as the output of one program
+# joined: reads the output of several calls of over(), and prints it as the TAP of one program
 joined()
 {
 	awk '

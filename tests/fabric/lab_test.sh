@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The lab itself, without any of our libraries: links, output and exit status, and that every guest ends. Runs on the host.
+# Tests the lab itself without our libraries: the links, the output and exit status, and that every guest ends. Runs on the host.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
@@ -12,7 +12,7 @@ in_lab()
 	CHECK_WATCHDOG=300 run "$lab" run --build "$build" --out "$dir/results" "$@"
 }
 
-# starts FOLDER: a lab that would run for long, its results in that folder. Sets pid; returns when its guest is there.
+# starts FOLDER: starts a lab run of 1000 s with its results in that folder. Sets pid, and returns when its guest is up.
 starts()
 {
 	"$lab" run --build "$build" --out "$1" -- sleep 1000 >"$out" 2>"$err" &
@@ -23,7 +23,7 @@ starts()
 	done
 }
 
-# no_guest_is_left FOLDER: the guest that had it is gone, or about to be
+# no_guest_is_left FOLDER: checks that the guest with this folder ends within 10 s
 no_guest_is_left()
 {
 	local i
@@ -62,8 +62,9 @@ a_command_sees_both_links_and_its_output_and_status_come_back()
 	[ ! -e lost-in-the-guest ] || fails 'the guest wrote to the host'
 }
 
-# The times of two files are the host's. The guest's clock is read before and after each, so that what keeps the guest from its
-# work counts in its favour, and only a clock that is much too fast or too slow is wrong.
+# The times of two files are by the host's clock. The guest's clock is read before and after each file is written, which gives a
+# range for the time between them. A delay of the guest widens that range, so only a clock that is really too fast or too slow
+# fails.
 a_second_of_the_guest_is_one_of_the_host()
 {
 	local least most host
@@ -85,7 +86,7 @@ a_second_of_the_guest_is_one_of_the_host()
 		fails "the guest counted $least to $most hundredths of a second in $host of the host"
 }
 
-# The same loop takes the same time by it again and again, where that of a host depends on what else there is to do.
+# By a counted clock the same loop takes the same time again and again. By the clock of a host that time depends on other load.
 a_counted_clock_tells_how_much_is_done()
 {
 	local least most
@@ -96,7 +97,7 @@ a_counted_clock_tells_how_much_is_done()
 		for i in {1..20}; do loop; done'
 	exits_with 0
 	prints '^processors: 1$'
-	# of the last ten, by when the loop has all it needs, without those that a timer fell into
+	# By the last ten runs everything is loaded, and the five shortest of those have no timer interrupt.
 	read -r least most < <(sed -n 's/^loop: //p' "$out" | tail -n 10 | sort -n | sed -n '1p;5p' | tr '\n' ' ')
 	[ -n "$most" ] && [ $((100 * (most - least))) -le "$least" ] || fails "the same work took $least us and $most us"
 }
@@ -136,8 +137,8 @@ a_killed_lab_takes_its_guest_along()
 	no_guest_is_left "$dir/killed"
 }
 
-# rping says on stderr whatever it does; every ping that came back is a line on stdout. It sends as soon as it is connected, which
-# siw may miss.
+# rping logs to stderr, and prints a line to stdout for each ping that came back. It sends as soon as it is connected, and siw may
+# miss such a message unless `looks_again` is set.
 two_hosts_exchange_over_rxe_and_siw()
 {
 	command -v rping >/dev/null || { skips 'no rping: install rdmacm-utils'; return; }

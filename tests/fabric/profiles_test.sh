@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Devices that the lab imitates: each table entry is understood, and two processes exchange over it. In one guest.
-# profiles_test.sh NAME...: instead of that, the whole of datconform over these.
+# Tests the imitated devices of `profiles`: each entry is accepted, and two processes exchange data over it. Runs in one guest.
+# profiles_test.sh NAME... runs all clauses of datconform over these devices instead.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/rdma.sh"
 imitate=$top_srcdir/tests/fabric/imitate
 
-# those_on LINK: the devices for which this link is taken
+# those_on LINK: prints the devices that this link imitates
 those_on()
 {
 	awk -v link="$1" '/^as-/ && $2 == link { print $1 }' "$top_srcdir/tests/fabric/profiles"
 }
 
-# adapter_of NAME
+# adapter_of NAME: prints the adapter of the link that imitates the device
 adapter_of()
 {
 	[[ " $(those_on rxe0 | xargs) " == *" $1 "* ]] && echo ib-rxe0 || echo iwarp-siw0
@@ -61,7 +61,7 @@ two_processes_exchange_over_each_imitation_of_siw()
 	exchanges_over_those_on siw0
 }
 
-# shows NAME PATTERN...: datctl prints such lines of the imitated device
+# shows NAME PATTERN...: checks that datctl prints lines that match for the imitated device
 shows()
 {
 	local name=$1 pattern
@@ -82,7 +82,7 @@ what_the_device_says_is_what_the_adapter_shows()
 	shows as-x722 '^srq_supported += DAT_FALSE'
 }
 
-# Each clause named after the device. In a guest an event may take longer than elsewhere.
+# judged NAME: runs datconform over the device and prints its TAP with NAME in each line. Events take longer in an emulated guest.
 judged()
 {
 	"$imitate" "$1" ./datconform --ia "$(adapter_of "$1")" --patience 20 --tap | sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $1: /"

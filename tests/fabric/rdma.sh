@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# What tests in a guest share: dat.conf lines of their own, both adapters in turn, and bounds that suit an emulated machine.
+# Functions that tests in a guest share: they add lines to dat.conf, expect a failing open, and wait for a line of output.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/guest.sh"
 . "$top_srcdir/tests/tools/tap.sh"
@@ -15,7 +15,7 @@ adapter()
 	export DAT_OVERRIDE=$dir/dat.conf
 }
 
-# refused_at_open NAME REMEDY: dat_ia_open fails, and stderr has a line that names the adapter and the remedy
+# refused_at_open NAME REMEDY: checks that dat_ia_open fails, and that stderr matches REMEDY
 refused_at_open()
 {
 	run ./datctl show "$1"
@@ -23,8 +23,8 @@ refused_at_open()
 	says "$2"
 }
 
-# until_printed PATTERN PID FILE: that process has written such a line to the file. The only bound is its own: one that has
-# ended will not write it any more.
+# until_printed PATTERN PID FILE: waits until the process has written a line that matches to the file. It fails if the process ends
+# without that line, and has no time limit of its own.
 until_printed()
 {
 	local pattern=$1 pid=$2 file=$3 ended=

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# That the guest's devices carry data at all, with other people's programs: what fails here is no fault of ours. In one guest.
+# Checks with programs of rdma-core and perftest that the guest's devices carry data. A failure here is not the fault of our
+# libraries. Runs in one guest.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/tools/tap.sh"
 
@@ -30,7 +31,7 @@ rping_runs_over_rxe()
 	pings "$LAB_IB"
 }
 
-# rping sends as soon as it is connected, which siw may miss.
+# rping sends as soon as it is connected. siw may miss such a message unless `looks_again` is set.
 rping_runs_over_siw()
 {
 	echo 1 >/sys/module/siw/parameters/looks_again

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The sample of libvipl between two processes of a host, and between two hosts. In two guests; this runs on the first.
+# Runs libvipl's example program between two processes of a host, and between two hosts. Needs two guests, and runs on the first.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/rdma.sh"
 
-# alone ADAPTER: both sides here
+# alone ADAPTER: runs both sides on this host
 alone()
 {
 	run timeout -k 5 100 examples/vipl_exchange "$1"
@@ -12,7 +12,7 @@ alone()
 	prints '^All bytes were checked'
 }
 
-# meets ADAPTER ADDRESS: the client here, the server on the other host
+# meets ADAPTER ADDRESS: runs the client on this host and the server on the other one
 meets()
 {
 	local server
@@ -37,7 +37,8 @@ two_processes_exchange_over_siw()
 	alone iwarp-siw0
 }
 
-# Both connections end so that nobody's last message is taken for one that has failed.
+# siw reports an error for a last message whose completion is late if the connection is ending. The program's two connections must
+# end in an order that avoids this.
 connections_end_in_order_where_a_completion_is_late()
 {
 	local slow=/sys/module/siw/parameters/slow_send_ms

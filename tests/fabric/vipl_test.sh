@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# libvipl over rxe and over siw: the programs of tests/vipl, as one TAP stream. In one guest.
-# vipl_test.sh [PROGRAM...] runs some of them.
+# Runs the programs of tests/vipl, which test libvipl, over rxe and over siw, as one TAP stream. Runs in one guest.
+# vipl_test.sh [PROGRAM...] runs only these programs.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "${0%/*}/joined.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Our providers and OFED's (Debian's libdapl2) on one wire, each way round, over both devices. In one guest.
+# Our providers and OFED's (Debian's libdapl2) connect to each other, with either one as the client, over both devices. In one
+# guest.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/rdma.sh"
 
@@ -8,7 +9,7 @@ ours=tests/fabric/wire12
 ofed=tests/fabric/wire20
 qual=2000
 
-# side WHO ARGUMENT...: sets command. OFED opens adapters by a dat.conf of its own format.
+# side WHO ARGUMENT...: sets command, which runs wire.c for this side. OFED needs a dat.conf in its own format.
 side()
 {
 	local who=$1
@@ -26,7 +27,8 @@ have_both()
 	[ -x $ofed ] || { skips 'built without OFED: install libdapl-dev and configure again'; return 1; }
 }
 
-# conversation CLIENT SERVER ADDRESS serve|reject [QUAL]: the server's stdout is in $dir/server, and what it answers with is $answer
+# conversation CLIENT SERVER ADDRESS serve|reject [QUAL]: runs both sides. The server's stdout is in $dir/server, and the private
+# data of its reply are $answer.
 answer='from the server'
 conversation()
 {
@@ -36,7 +38,7 @@ conversation()
 	: >"$dir/server"
 	"${command[@]}" >"$dir/server" 2>"$dir/server.err" &
 	server=$!
-	# what the kernel shows as listening may not take requests yet
+	# The kernel shows an id as listening shortly before it accepts requests, so the server's own line is awaited.
 	until_printed '^listening$' $server "$dir/server" || return
 	side "$1" "$3" "$number" 'from the client'
 	run "${command[@]}"
@@ -85,7 +87,7 @@ our_client_talks_to_an_ofed_server_over_siw()
 	prints '^accepted with: 15 bytes: from the server$'
 }
 
-# OFED's client sends as soon as it is connected, which siw may miss.
+# OFED's client sends as soon as it is connected. siw may miss such a message unless `looks_again` is set.
 an_ofed_client_talks_to_our_server_over_siw()
 {
 	have_both || return 0
@@ -95,7 +97,7 @@ an_ofed_client_talks_to_our_server_over_siw()
 	out="$dir/server" prints '^requested with: 15 bytes: from the client$'
 }
 
-# A qualifier that is no port is mapped to one, by both in the same way.
+# Both libraries map a qualifier above 65535 to the same port.
 a_long_connection_qualifier_meets_the_same_port()
 {
 	have_both || return 0
@@ -119,7 +121,7 @@ a_rejection_by_our_server_is_the_peers_for_ofed()
 	prints '^peer rejected$'
 }
 
-# On iWARP an OFED client calls every rejection the network's; ours looks at what came with it.
+# Over iWARP an OFED client reports every rejection as one by the network. Our client decides by the private data of the rejection.
 a_rejection_crosses_siw()
 {
 	have_both || return 0
@@ -131,7 +133,7 @@ a_rejection_crosses_siw()
 	prints '^non-peer rejected$'
 }
 
-# connects TEXT serve|reject: with these private data, at an OFED server of ours-ib's device
+# connects TEXT serve|reject: connects over rxe to an OFED server with these private data
 connects()
 {
 	local server number=$((qual += 1))
@@ -146,7 +148,8 @@ connects()
 	exits_with 0
 }
 
-# Two requests carry more than that, and OFED's server takes the first for the whole: that is no connection.
+# Our client needs a second request for more than 56 bytes of private data. OFED's server takes the first request for the whole, so
+# no connection is made.
 an_ofed_server_is_given_56_bytes_at_most()
 {
 	have_both || return 0
@@ -161,7 +164,7 @@ an_ofed_server_is_given_56_bytes_at_most()
 	out="$dir/server" prints "^requested with: [0-9]+ bytes: ${text:24}\$"
 }
 
-# A reply of InfiniBand holds more than our programs have room for.
+# A reply over InfiniBand can carry more private data than a program gets from our provider.
 an_ofed_server_is_not_cut_short_in_silence()
 {
 	have_both || return 0

@@ -53,7 +53,7 @@ static void must(bool good, const char *what)
 #if defined(BENCH_DAT) || defined(BENCH_DAT2)
 
 struct side {
-	unsigned char memory[2 * SIZE] __attribute__((aligned(64))); /* what is sent, what comes */
+	unsigned char memory[2 * SIZE] __attribute__((aligned(64))); /* the outgoing message, then the incoming one */
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, send_evd;
 	DAT_PSP_HANDLE psp;
@@ -162,7 +162,7 @@ static inline bool poll_recv(struct side *s)
 #else
 
 struct side {
-	unsigned char memory[2 * SIZE] __attribute__((aligned(64))); /* what is sent, what comes */
+	unsigned char memory[2 * SIZE] __attribute__((aligned(64))); /* the outgoing message, then the incoming one */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id, *listener;
 	struct ibv_cq *recv_cq, *send_cq;

@@ -80,7 +80,7 @@ static void longest_message_is_one_that_a_segment_holds(void)
 	message_limit(UINT64_C(1) << 31, INT32_MAX);
 	message_limit(INT32_MAX, INT32_MAX);
 	message_limit(1 << 23, 1 << 23);
-	/* mana reports 0 */
+	/* mana reports a longest message of 0 bytes. */
 	message_limit(0, 1 << 30);
 }
 
@@ -143,7 +143,7 @@ static void large_region_is_not_registered_often_for_the_sake_of_its_key(void)
 	CHECK_EQ_INT(registered(48 * MIB), 3);
 }
 
-/* Before Linux 5.12, a page that a device uses may belong to the child after a fork(), while the parent gets a copy. */
+/* Before Linux 5.12, the parent may get a copy of a registered page after a fork(), while the device still uses the old page. */
 static void fork_that_takes_registered_memory_away_is_warned_of_once(void)
 {
 	if (!HAVE_DECL_IBV_IS_FORK_INITIALIZED)
@@ -239,7 +239,10 @@ static void failure_that_the_device_tells_of_by_itself_breaks_the_connection(voi
 
 /* ------------------------------------------------------------------ lists of no segments */
 
-/* Posts transfers of 0 bytes, with segments and without. The provider must not pass a driver a list whose entry it may read. */
+/*
+ * Posts transfers of 0 bytes, with segments and without. Some drivers read the first entry of a list even if it has no segments, so
+ * the provider must pass an empty entry there.
+ */
 static void nothing_is_read_through_an_empty_list(void)
 {
 	DAT_LMR_TRIPLET whole;

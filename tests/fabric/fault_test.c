@@ -401,7 +401,7 @@ static void clients_that_go_at_once_leave_the_listener(void)
 	API_QUIET(my.cr_evd);
 }
 
-/* ------------------------------------------------------------------ what is left */
+/* ------------------------------------------------------------------ what ended connections leave behind */
 
 /* Returns how many rdma_cm_ids all processes have on the adapter's device, whose name follows the dash in the adapter's name. */
 static int ids(void)

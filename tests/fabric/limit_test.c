@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How many work requests an endpoint's queues take, and what happens when all of them complete at once. Invariant of the
- * providers: a CQ has room for every request that its queue pairs can complete. Only more receives than the device's largest CQ
- * has entries are an exception. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * providers: a CQ has room for every request that its queue pairs can complete. The exception is an endpoint with more receives
+ * than the device's largest CQ has entries. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -137,7 +137,7 @@ static void endpoint_takes_all_the_reads_that_it_shows(void)
 	post_reads_and_end(&attr);
 }
 
-/* ------------------------------------------------------------------ pieces */
+/* ------------------------------------------------------------------ reads that are split */
 
 /* A device that reads into more than two segments is made to report two. siw reads into one. */
 static void read_goes_in_as_few_pieces_as_the_device_can(void)
@@ -202,7 +202,7 @@ static void read_that_the_device_takes_a_part_of_is_flushed(void)
 	part_of_a_read_is_taken(0);
 }
 
-/* ------------------------------------------------------------------ what does not go together */
+/* ------------------------------------------------------------------ attributes that do not fit together */
 
 /* Imitates a device with few work requests for a queue pair that reads into two segments. Returns max_dto_per_ep. */
 static DAT_COUNT few_places(void)

@@ -21,7 +21,7 @@ enum { STALE_CONNECTION = 10 }; /* the reason in a rejection by the connection m
 
 enum { LAZY = 32, BELL_BYTES = 256, WIRE_MS = 50 };
 
-/* What a lazy device has completed and not sent: see twist.lazy. */
+/* The requests that a lazy device has completed and not sent yet: see twist.lazy. */
 static struct {
 	pthread_mutex_t lock;
 	struct ibv_qp *qp; /* the queue pair whose doorbell has not been rung, or NULL */

@@ -35,6 +35,17 @@ program()
 	[ -x "$real" ] && echo "$real" || echo "$1"
 }
 
+# One call of the adapter's opening after the other fails, until it is the one that starts the service thread.
+thread_that_cannot_start_is_told()
+{
+	local n
+	for ((n = 1; n < 500; n++)); do
+		shimmed 60 env FAULTS_AT=$n "$(program ./datctl)" show soft0 >/dev/null 2>"$tap_dir/said"
+		! grep -q 'cannot start the service thread: .*ulimit -u' "$tap_dir/said" || return 0
+	done
+	return 1
+}
+
 lifecycle()
 {
 	local output
@@ -131,4 +142,5 @@ tap 'faults: datconform says that it has no memory' datconform_out_of_memory
 for group in $groups; do
 	tap "faults: the clauses $group" group "$group"
 done
+tap 'faults: an adapter whose service thread cannot start says why, and what to do' thread_that_cannot_start_is_told
 tap_end

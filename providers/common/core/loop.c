@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -253,6 +254,13 @@ static void *loop_thread(void *arg)
 
 /* ------------------------------------------------------------------ start and end */
 
+/* Logs what this process cannot do, and why. Returns the error for that. */
+static enum datp_err refused(const char *what, int error, const char *remedy)
+{
+	datp_log(1, "cannot %s: %s; %s", what, strerror(error), remedy);
+	return error == ENOMEM || error == EAGAIN ? DATP_ERR_MEMORY : DATP_ERR_DEVICE;
+}
+
 static enum datp_err loop_start(struct loop *loop)
 {
 	sigset_t all, old;
@@ -267,14 +275,31 @@ static enum datp_err loop_start(struct loop *loop)
 	loop->started = rc == 0;
 	pthread_mutex_unlock(&loop->lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return rc ? DATP_ERR_DEVICE : DATP_OK;
+	if (!rc)
+		return DATP_OK;
+	return refused("start the service thread", rc, "raise the limits of memory (ulimit -v) and of processes (ulimit -u)");
+}
+
+static enum datp_err descriptors_open(struct loop *loop)
+{
+	static const char remedy[] = "raise the limit of open files (ulimit -n)";
+	struct epoll_event event = { .events = EPOLLIN };
+
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll_fd < 0)
+		return refused("make an epoll descriptor for the service thread", errno, remedy);
+	loop->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (loop->event_fd < 0)
+		return refused("make an eventfd for the service thread", errno, remedy);
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->event_fd, &event))
+		return refused("watch the service thread's eventfd", errno, "raise fs.epoll.max_user_watches (sysctl)");
+	return DATP_OK;
 }
 
 enum datp_err loop_create(struct loop **out)
 {
-	struct epoll_event event = { .events = EPOLLIN };
 	struct loop *loop = calloc(1, sizeof(*loop));
-	enum datp_err err = DATP_ERR_DEVICE;
+	enum datp_err err;
 
 	if (!loop)
 		return DATP_ERR_MEMORY;
@@ -282,15 +307,9 @@ enum datp_err loop_create(struct loop **out)
 	pthread_cond_init(&loop->idle, NULL);
 	loop->calls_tail = &loop->calls;
 	loop->event_fd = -1;
-	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (loop->epoll_fd < 0)
-		goto destroy;
-	loop->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (loop->event_fd < 0)
-		goto destroy;
-	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->event_fd, &event))
-		goto destroy;
-	err = loop_start(loop);
+	err = descriptors_open(loop);
+	if (!err)
+		err = loop_start(loop);
 	if (err)
 		goto destroy;
 	*out = loop;

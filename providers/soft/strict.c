@@ -23,12 +23,10 @@ static bool sink_is_remote(const struct soft_mr *own, const struct datp_sge *iov
 	return true;
 }
 
-enum datp_err soft_strict_post(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+enum datp_err soft_strict_check(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
-	if (!ia->strict)
-		return DATP_OK;
 	if (ep->suppressed >= ep->base.sq.max) {
 		datp_log(1,
 			 "soft: adapter %s: the completions of the last %u requests are suppressed, which is all that the "
@@ -60,11 +58,11 @@ static bool is_waiting(const struct soft_ep *ep)
 	return ep->sq_reaped != atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
 }
 
-void soft_strict_waits(struct soft_ep *ep)
+void soft_strict_look_later(struct soft_ep *ep)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
-	if (!ia->strict || !is_waiting(ep))
+	if (!is_waiting(ep))
 		return;
 	/*
 	 * relaxed: only tells the tick to look, which takes the EP lock for each endpoint. The timer is not set again while the

@@ -8,6 +8,10 @@
 
 #include "soft.h"
 
+/* strict.c; of a strict adapter only */
+enum datp_err soft_strict_check(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n);
+void soft_strict_look_later(struct soft_ep *ep);
+
 /* How long a message waits for its receive, in milliseconds; on hardware: the RNR timer multiplied by the number of retries. */
 #define SOFT_STRICT_RNR_MS 1000
 
@@ -16,10 +20,17 @@
  * queue, whose places hardware reuses when a later request has a completion; or DATP_ERR_PRIV_WRITE: the memory that an RDMA
  * Read goes to lacks the right to remote writes, which iWARP needs. EP lock.
  */
-enum datp_err soft_strict_post(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n);
+static inline enum datp_err soft_strict_post(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+{
+	return soft_ia(ep->base.obj.ia)->strict ? soft_strict_check(ep, wqe, iov, n) : DATP_OK;
+}
 
 /* Requests wait: the tick looks at them. EP lock. */
-void soft_strict_waits(struct soft_ep *ep);
+static inline void soft_strict_waits(struct soft_ep *ep)
+{
+	if (soft_ia(ep->base.obj.ia)->strict)
+		soft_strict_look_later(ep);
+}
 
 /*
  * The next request of this side, a send, finds no receive. Returns true if it has found none for SOFT_STRICT_RNR_MS: then it

@@ -20,13 +20,6 @@ all_adapters_show_what_their_device_can()
 	prints '^transport_attr.rmr += emulated'
 }
 
-exchanges()
-{
-	run examples/exchange "$1"
-	exits_with 0
-	[ "$(grep -c '^PASS  ' "$out")" -eq 7 ] || fails "$(tr '\n' ' ' <"$out")"
-}
-
 two_processes_exchange_over_rxe()
 {
 	exchanges ib-rxe0

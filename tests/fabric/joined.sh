@@ -10,6 +10,14 @@ over()
 		sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /; s/^#/# $2:/"
 }
 
+# judged ADAPTER KIND COMMAND...: runs datconform, which COMMAND ends with or gives options to, over the adapter and prints its TAP with
+# KIND in each line. Events take longer in an emulated guest.
+judged()
+{
+	"${@:3}" --ia "$1" --patience 20 --tap | sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /"
+	[ "${PIPESTATUS[0]}" -le 1 ] || printf '1..1\nnot ok - %s: datconform comes to its end\n' "$2"
+}
+
 # side_by_side FUNCTION...: runs the functions at the same time, because tests over a device mostly wait. Each must write whole
 # lines.
 side_by_side()

@@ -15,6 +15,14 @@ adapter()
 	export DAT_OVERRIDE=$dir/dat.conf
 }
 
+# exchanges ADAPTER [COMMAND...]: two processes exchange data over the adapter, run by COMMAND if there is one
+exchanges()
+{
+	run "${@:2}" examples/exchange "$1"
+	exits_with 0
+	[ "$(grep -c '^PASS  ' "$out")" -eq 7 ] || fails "${*:2} $1: $(tr '\n' ' ' <"$out")"
+}
+
 # refused_at_open NAME REMEDY: checks that dat_ia_open fails, and that stderr matches REMEDY
 refused_at_open()
 {

@@ -10,8 +10,8 @@ over()
 		sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /; s/^#/# $2:/"
 }
 
-# judged ADAPTER KIND COMMAND...: runs datconform, which COMMAND ends with or gives options to, over the adapter and prints its TAP with
-# KIND in each line. Events take longer in an emulated guest.
+# judged ADAPTER KIND COMMAND...: runs COMMAND, which is a call of datconform, over the adapter and prints its TAP with KIND in each
+# line. Events take longer in an emulated guest.
 judged()
 {
 	"${@:3}" --ia "$1" --patience 20 --tap | sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /"

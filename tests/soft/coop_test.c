@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A copy in pieces, step by step: which side takes which piece, and which one holds the execution lock afterwards. The model checker
- * runs the steps of both sides in every order; long_test.c moves whole messages.
+ * A copy in pieces, step by step: which side takes which piece, and which one holds the execution lock afterwards. The model
+ * checker runs the steps of both sides in every order; long_test.c moves whole messages.
  */
 #include <errno.h>
 #include <stdlib.h>

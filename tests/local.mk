@@ -87,7 +87,8 @@ include tests/fabric/local.mk
 # The unit tests and those of libvipl under valgrind, with results of their own: valgrind/NAME.log and .trs.
 VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% tests/vipl/% $(SOFT_UNIT_TESTS),$(TESTS)))
 VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
-VALGRIND_RUN = $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no
+# valgrind runs one thread at a time. Without --fair-sched a thread that polls keeps the others from running for seconds.
+VALGRIND_RUN = $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no --fair-sched=yes
 # In these tests alone processes end with threads: with adapters open, or in the child of a thread that is not the first.
 valgrind/tests/vipl/leave_test.trs valgrind/tests/vipl/hostile_test.trs valgrind/tests/unit/core_fork_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
 

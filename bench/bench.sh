@@ -36,6 +36,11 @@ rows()
 	read-bw-1m|dat_read_bw bare_readv bare_memcpy|more|bare_readv:0.95|MB/s|1048576|RDMA Read bandwidth, ordinary memory
 	write-shared-bw-1m|dat_shared_bw bare_memcpy bare_shared|more|bare_memcpy:0.85|MB/s|1048576|RDMA Write bandwidth, shareable memory
 	write-shared-lat-8|dat_shared_lat bare_pingpong|less||us|8|RDMA Write latency, shareable memory
+	write-lat-8|dat_write_lat dat_lat|less|dat_lat:1.5|us|8|RDMA Write latency, ordinary memory, against a Send's
+	write-lat-4k|dat_write_lat dat_lat|less|dat_lat:1.2|us|4096|RDMA Write latency, ordinary memory, against a Send's
+	read-lat-8|dat_read_lat dat_write_lat|less|dat_write_lat:2|us|8|RDMA Read latency, ordinary memory, against a Write's
+	eager-lat-8|dat_eager_lat dat_eager_shared_lat dat_lat|less||us|8|latency as an MPI sends short messages: a ring of RDMA Writes
+	eager-lat-16k|dat_eager_lat dat_eager_shared_lat dat_lat|less||us|16384|latency as an MPI sends short messages: a ring of RDMA Writes
 	write-shared-calls|dat_shared_calls|less|=0|system calls a write|1048576|what an RDMA Write into shareable memory asks the kernel
 	rate-8|dat_rate ucx_rate|more|ucx_rate:1.0|messages/s|8|message rate, a window of 64
 	inside-1m|dat_inside bare_memcpy_best|more|bare_memcpy_best:0.9|MB/s|1048576|send/receive bandwidth, both ends in one process
@@ -64,6 +69,10 @@ dat_read_bw() { perf --test read-bw --size "$1" --window $buffers | member bw_MB
 # Nothing where the adapter shares no memory with its peers.
 dat_shared_bw() { perf --memory shared --test write-bw --size "$1" --window $buffers 2>/dev/null | member bw_MBps; }
 dat_shared_lat() { perf --memory shared --test write-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
+dat_write_lat() { perf --test write-lat --size "$1" --iters 50000 | member lat_us_median; }
+dat_read_lat() { perf --test read-lat --size "$1" --iters 50000 | member lat_us_median; }
+dat_eager_lat() { perf --test eager-lat --size "$1" --iters 50000 | member lat_us_median; }
+dat_eager_shared_lat() { perf --memory shared --test eager-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
 dat_rate() { perf --test send-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
 dat_wait() { perf --test send-lat --wait --size "$1" --iters 5000 | member lat_us_median | awk '{ print 2 * $1 }'; }
 dat_connect() { perf --test connect-rate --iters 3000 | member rate_per_s; }

@@ -25,6 +25,7 @@ enum perf_test {
 	PERF_SEND_LAT,
 	PERF_WRITE_LAT,
 	PERF_READ_LAT,
+	PERF_EAGER_LAT,
 	PERF_SEND_BW,
 	PERF_WRITE_BW,
 	PERF_READ_BW,
@@ -101,7 +102,8 @@ struct perf_region {
 	size_t length;
 	size_t stride;			/* from one slot to the next */
 	uint32_t slots;			/* a power of two; message i uses slot i modulo slots */
-	uint64_t size;			/* bytes used in a slot */
+	uint64_t size;			/* bytes of a message, at the beginning of its slot */
+	uint64_t extent;		/* bytes of a slot that a request transfers; more than size in eager-lat */
 	uint32_t number;		/* of the connection; the pattern contains it */
 	enum perf_memory memory;
 	int fd;				/* of PERF_MEMFD and PERF_SHARED */
@@ -134,10 +136,11 @@ struct perf_link {
 
 #define PERF_CREDITS 32u		/* credit messages that may be under way (datperf_bw.c) */
 #define PERF_CREDIT_SIZE 64u
+#define PERF_RING 32u			/* slots of a ring of eager-lat */
 
 /* datperf_data.c: memory and its contents */
 int region_create(struct perf_region *mem, const struct perf_ia *ia);
-uint64_t region_length(uint64_t size, uint32_t slots);
+uint64_t region_length(uint64_t extent, uint32_t slots);
 void region_destroy(struct perf_region *mem);
 unsigned char *region_out(const struct perf_region *mem, uint64_t index);
 unsigned char *region_in(const struct perf_region *mem, uint64_t index);
@@ -171,6 +174,7 @@ enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
 
 struct link_shape {
 	uint64_t size;			/* of the largest message */
+	uint64_t extent;		/* of a slot; 0: size */
 	uint32_t slots;
 	uint32_t number;
 	enum perf_memory memory;
@@ -235,6 +239,8 @@ enum perf_request { PERF_SEND, PERF_WRITE, PERF_READ };
 int link_post(struct perf_link *l, enum perf_request what, uint64_t index, bool signal);
 int link_post_recv(struct perf_link *l, uint64_t index);
 int link_post_credit(struct perf_link *l, uint64_t index);
+int link_post_taken(struct perf_link *l, uint64_t count);
+uint64_t link_taken(const struct perf_link *l);
 int link_post_credit_recv(struct perf_link *l, uint64_t index);
 int link_poll_recv(struct perf_link *l, uint64_t size, uint64_t *cookie);
 int link_drain(struct perf_link *l);
@@ -289,6 +295,7 @@ struct perf_session {
 };
 
 uint32_t session_slots(const struct perf_spec *spec);
+uint64_t session_extent(const struct perf_spec *spec);
 void session_free(struct perf_session *s);
 int session_serve(struct perf_session *s);
 int session_connect(struct perf_session *s);
@@ -346,6 +353,9 @@ int lat_send_server(struct perf_lane *lane, struct perf_phase *phase);
 int lat_write_client(struct perf_lane *lane, struct perf_phase *phase);
 int lat_write_server(struct perf_lane *lane, struct perf_phase *phase);
 int lat_read_client(struct perf_lane *lane, struct perf_phase *phase);
+uint64_t eager_extent(uint64_t size);
+int lat_eager_client(struct perf_lane *lane, struct perf_phase *phase);
+int lat_eager_server(struct perf_lane *lane, struct perf_phase *phase);
 int bw_post_recvs(const struct perf_session *s, struct perf_link *l);
 int bw_send_client(struct perf_lane *lane, struct perf_phase *phase);
 int bw_send_server(struct perf_lane *lane, struct perf_phase *phase);

@@ -37,6 +37,8 @@ const struct perf_method perf_methods[PERF_TESTS] = {
 	[PERF_WRITE_LAT] = { "write-lat", lat_write_client, lat_write_server, NULL, true, true,
 			     true, 2 },
 	[PERF_READ_LAT] = { "read-lat", lat_read_client, NULL, NULL, false, true, true, 1 },
+	[PERF_EAGER_LAT] = { "eager-lat", lat_eager_client, lat_eager_server, NULL, true, true,
+			     true, 2 },
 	[PERF_SEND_BW] = { "send-bw", bw_send_client, bw_send_server, bw_send_both, true, false,
 			   false, 0 },
 	[PERF_WRITE_BW] = { "write-bw", bw_write_client, NULL, bw_write_client, true, false, false,
@@ -48,7 +50,7 @@ const struct perf_method perf_methods[PERF_TESTS] = {
 
 bool perf_waits(enum perf_test test)
 {
-	return test != PERF_WRITE_LAT && test != PERF_CONNECT_RATE;
+	return test != PERF_WRITE_LAT && test != PERF_EAGER_LAT && test != PERF_CONNECT_RATE;
 }
 
 /* The control connection */
@@ -209,11 +211,21 @@ static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 
 /* What both sides do in the same way */
 
-/* Returns the number of slots, a power of two: 1, or a window of messages. */
+/* Returns the bytes of a slot that a request transfers. */
+uint64_t session_extent(const struct perf_spec *spec)
+{
+	uint64_t size = spec->size > 0 ? spec->size : 1;
+
+	return spec->test == PERF_EAGER_LAT ? eager_extent(size) : size;
+}
+
+/* Returns the number of slots, a power of two: 1, a ring, or a window of messages. */
 uint32_t session_slots(const struct perf_spec *spec)
 {
 	uint32_t slots = 1;
 
+	if (spec->test == PERF_EAGER_LAT)
+		return PERF_RING;
 	while (!perf_methods[spec->test].latency && slots < spec->window)
 		slots *= 2;
 	return slots;
@@ -243,7 +255,7 @@ static int data_create(struct perf_session *s)
 	const struct perf_method *method = &perf_methods[s->spec.test];
 	uint64_t size = s->spec.size > 0 ? s->spec.size : 1;
 	struct link_shape shape = {
-		.size = size, .slots = session_slots(&s->spec), .memory = s->spec.memory,
+		.size = size, .extent = session_extent(&s->spec), .slots = session_slots(&s->spec), .memory = s->spec.memory,
 		.recvs = 16, .requests = 32, .signal_every = 16,
 	};
 
@@ -251,6 +263,10 @@ static int data_create(struct perf_session *s)
 		shape.recvs = 2 * shape.slots + PERF_CREDITS;
 		shape.requests = s->spec.window > 2 ? s->spec.window : 2;
 		shape.signal_every = s->spec.window / 4 > 0 ? s->spec.window / 4 : 1;
+	}
+	if (s->spec.test == PERF_EAGER_LAT) {	/* a slot is used again when its request is complete */
+		shape.requests = PERF_RING / 2;
+		shape.signal_every = PERF_RING / 4;
 	}
 	s->data = calloc(s->spec.eps, sizeof(*s->data));
 	if (s->data == NULL) {

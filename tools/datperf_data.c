@@ -24,15 +24,15 @@ const char *const perf_memory_names[PERF_MEMORIES] = { "private", "memfd", "shar
 #define PAGE 4096u
 #define CACHE_LINE 64u
 
-static size_t stride_of(uint64_t size)
+static size_t stride_of(uint64_t extent)
 {
-	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	return (extent + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
 /* Returns the bytes of a region: outgoing and incoming messages, and the credits. */
-uint64_t region_length(uint64_t size, uint32_t slots)
+uint64_t region_length(uint64_t extent, uint32_t slots)
 {
-	uint64_t length = 2 * slots * stride_of(size) + PERF_CREDITS * PERF_CREDIT_SIZE;
+	uint64_t length = 2 * slots * stride_of(extent) + PERF_CREDITS * PERF_CREDIT_SIZE;
 
 	return (length + PAGE - 1) / PAGE * PAGE;
 }
@@ -89,13 +89,13 @@ static DAT_RETURN region_register(struct perf_region *mem, const struct perf_ia 
 			      &mem->rmr_context, &registered_size, &registered_address);
 }
 
-/* Creates a region. Its size, slots, number and memory have been set. */
+/* Creates a region. Its size, extent, slots, number and memory have been set. */
 int region_create(struct perf_region *mem, const struct perf_ia *ia)
 {
 	DAT_RETURN ret;
 
-	mem->stride = stride_of(mem->size);
-	mem->length = region_length(mem->size, mem->slots);
+	mem->stride = stride_of(mem->extent);
+	mem->length = region_length(mem->extent, mem->slots);
 	mem->base = mem->memory == PERF_PRIVATE ? aligned_alloc(PAGE, mem->length) :
 						  map_memfd(&mem->fd, mem->length);
 	if (mem->base == NULL) {

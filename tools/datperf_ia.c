@@ -128,6 +128,10 @@ static uint64_t size_limit(const struct perf_ia *ia, enum perf_test test, const 
 {
 	bool send = test == PERF_SEND_LAT || test == PERF_SEND_BW;
 
+	if (test == PERF_EAGER_LAT) {
+		*name = "max_rdma_size, without what goes with each message,";
+		return ia->attr.max_rdma_size - eager_extent(0);
+	}
 	*name = send ? "max_message_size" : "max_rdma_size";
 	return send ? ia->attr.max_message_size : ia->attr.max_rdma_size;
 }
@@ -151,7 +155,7 @@ int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
 /* Returns the registered memory of a test, in bytes, on each of its two sides. */
 uint64_t perf_need(const struct perf_spec *spec)
 {
-	return spec->eps * region_length(spec->size > 0 ? spec->size : 1, session_slots(spec));
+	return spec->eps * region_length(session_extent(spec), session_slots(spec));
 }
 
 /*

@@ -36,6 +36,7 @@ static const char help_text[] =
 	"  --ia NAME          the adapter ('datctl list' prints them)\n"
 	"  --api API          dat, or vipl: a test through libvipl, both ends on this host\n"
 	"  --test TEST        send-lat, write-lat, read-lat: one message at a time;\n"
+	"                     eager-lat: as an MPI sends: RDMA writes into a ring, with credits;\n"
 	"                     send-bw, write-bw, read-bw: a window of outstanding messages;\n"
 	"                     connect-rate: connections made and ended, one after the other\n"
 	"  --size BYTES       of one message; 8 for latency and 1m for bandwidth by default;\n"
@@ -412,8 +413,8 @@ static int check_vipl(const struct perf_options *opt)
 {
 	if (opt->server || opt->connect != NULL)
 		return cli_usage("--api vipl: both ends run on this host");
-	if (!opt->table && opt->spec.test == PERF_CONNECT_RATE)
-		return cli_usage("--api vipl: connect-rate is not supported");
+	if (!opt->table && (opt->spec.test == PERF_CONNECT_RATE || opt->spec.test == PERF_EAGER_LAT))
+		return cli_usage("--api vipl: %s is not supported", perf_methods[opt->spec.test].name);
 	if (opt->sweep_max > 0 || opt->spec.duration_s > 0 || opt->spec.window > 0 ||
 	    opt->plot != NULL || opt->repeat > 0)
 		return cli_usage("--api vipl cannot be combined with --sweep, --duration, --window, "

@@ -10,6 +10,7 @@
  */
 #include "config.h"
 
+#include <endian.h>
 #include <inttypes.h>
 
 #include "cli.h"
@@ -28,13 +29,13 @@ static DAT_LMR_TRIPLET local(const struct perf_link *l, const unsigned char *buf
 	};
 }
 
-/* Returns the same slot of the peer, because both regions have the same layout. */
-static DAT_RMR_TRIPLET remote(const struct perf_link *l, const unsigned char *slot)
+/* Returns the same place in the peer's memory, because both regions have the same layout. */
+static DAT_RMR_TRIPLET remote(const struct perf_link *l, const unsigned char *place, uint64_t size)
 {
 	return (DAT_RMR_TRIPLET){
 		.rmr_context = l->remote_context,
-		.target_address = l->remote_base + (DAT_VADDR)(slot - l->mem.base),
-		.segment_length = l->mem.size,
+		.target_address = l->remote_base + (DAT_VADDR)(place - l->mem.base),
+		.segment_length = size,
 	};
 }
 
@@ -104,13 +105,13 @@ int link_post(struct perf_link *l, enum perf_request what, uint64_t index, bool 
 		ret = dat_ep_post_send(l->ep, 1, &mine, cookie, flags);
 		break;
 	case PERF_WRITE:
-		mine = local(l, region_out(&l->mem, index), l->mem.size);
-		yours = remote(l, region_in(&l->mem, index));
+		mine = local(l, region_out(&l->mem, index), l->mem.extent);
+		yours = remote(l, region_in(&l->mem, index), l->mem.extent);
 		ret = dat_ep_post_rdma_write(l->ep, 1, &mine, cookie, &yours, flags);
 		break;
 	default:
 		mine = local(l, region_in(&l->mem, index), l->mem.size);
-		yours = remote(l, region_out(&l->mem, index));
+		yours = remote(l, region_out(&l->mem, index), l->mem.size);
 		ret = dat_ep_post_rdma_read(l->ep, 1, &mine, cookie, &yours, flags);
 		break;
 	}
@@ -163,6 +164,42 @@ int link_post_credit(struct perf_link *l, uint64_t index)
 		return 0;
 	cli_dat_error(ret, NULL, "dat_ep_post_send(a credit)");
 	return -1;
+}
+
+/* The first credit's memory holds what this side writes, and the second's what the peer has written. */
+enum { TAKEN_HERE, TAKEN_THERE };
+
+/*
+ * Writes into the peer's memory how many messages of this connection this side has taken. An earlier
+ * such write may still be reading the word: then it transfers the newer count, which is as true.
+ */
+int link_post_taken(struct perf_link *l, uint64_t count)
+{
+	uint64_t *word = (uint64_t *)region_credit(&l->mem, TAKEN_HERE);
+	DAT_LMR_TRIPLET mine = local(l, (unsigned char *)word, sizeof(*word));
+	DAT_RMR_TRIPLET yours = remote(l, region_credit(&l->mem, TAKEN_THERE), sizeof(*word));
+	DAT_COMPLETION_FLAGS flags;
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN ret;
+
+	if (next_request(l, true, &cookie, &flags) != 0)
+		return -1;
+	/* relaxed: the post that follows orders it */
+	__atomic_store_n(word, htobe64(count), __ATOMIC_RELAXED);
+	ret = dat_ep_post_rdma_write(l->ep, 1, &mine, cookie, &yours, flags);
+	if (ret == DAT_SUCCESS)
+		return 0;
+	cli_dat_error(ret, NULL, "dat_ep_post_rdma_write(a credit)");
+	return -1;
+}
+
+/* Returns how many messages of this connection the peer has taken, as far as it has written it. */
+uint64_t link_taken(const struct perf_link *l)
+{
+	const uint64_t *word = (const uint64_t *)region_credit(&l->mem, TAKEN_THERE);
+
+	/* acquire: the peer has read the slots before it wrote the count; they are written after this */
+	return be64toh(__atomic_load_n(word, __ATOMIC_ACQUIRE));
 }
 
 /* Takes the next message, which has to have `size` bytes. */

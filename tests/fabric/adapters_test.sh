@@ -85,7 +85,7 @@ an_adapter_is_named_by_interface_address_or_device()
 measures()
 {
 	local test
-	for test in send-lat write-lat read-lat send-bw; do
+	for test in send-lat write-lat read-lat eager-lat send-bw; do
 		run ./datperf --ia "$1" --test $test --size 4096 --iters 50 --warmup 5 --timeout 60 --json
 		exits_with 0
 		prints '"verified": ?true'

@@ -27,7 +27,7 @@ help_names_every_option_and_test()
 	run ./datperf --help
 	for word in --ia --api --test --size --sweep --window --iters --duration --warmup --wait --cpus --histogram --json \
 		--csv --plot --server --connect --qual --timeout --limit --deadline --eps --threads --bidirectional --verify --memory --help \
-		--version send-lat write-lat read-lat send-bw write-bw read-bw connect-rate; do
+		--version send-lat write-lat read-lat eager-lat send-bw write-bw read-bw connect-rate; do
 		prints "(^|[^a-z-])$word([^a-z-]|\$)"
 	done
 }
@@ -55,6 +55,7 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		'--ia soft0 --duration 0.0' '--ia soft0 --duration .' '--ia soft0 --duration 1.' '--ia soft0 --duration 0.5s' \
 		'--ia soft0 --duration 1e1' '--ia soft0 --duration -1' '--ia soft0 --duration 0.5.5' '--ia soft0 --duration 3600.1' \
 		'--ia soft0 --duration 1 --iters 5' '--ia soft0 --test write-lat --wait' \
+		'--ia soft0 --test eager-lat --wait' '--ia soft0 --api vipl --test eager-lat' \
 		'--ia soft0 --test send-bw --histogram' '--ia soft0 --plot picture.jpg' '--plot a.svg' \
 		'--plot a.svg --csv results' '--plot a.svg --server results' '--ia soft0 --server --wait' '--ia soft0 --api x' \
 		'--ia soft0 --eps 0' '--ia soft0 --eps 1025' '--ia soft0 --threads 65' '--ia soft0 --eps 2 --threads 3' \
@@ -140,7 +141,7 @@ a_size_that_does_not_fit_is_wrong_usage()
 every_latency_test_prints_one_json_object()
 {
 	local test
-	for test in send-lat write-lat read-lat; do
+	for test in send-lat write-lat read-lat eager-lat; do
 		run "${perf[@]}" --json --test $test --iters 200 --warmup 10 --size 64
 		exits_with 0
 		says_nothing
@@ -181,7 +182,7 @@ connect_rate_verifies_no_data()
 sizes_from_one_byte_to_megabytes_are_verified()
 {
 	local test size
-	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
+	for test in send-lat write-lat read-lat eager-lat send-bw write-bw read-bw; do
 		for size in "${sizes[@]}"; do
 			run "${perf[@]}" --json --test $test --size $size --iters 20 --warmup 2
 			exits_with 0
@@ -193,7 +194,7 @@ sizes_from_one_byte_to_megabytes_are_verified()
 one_message_without_warmup_is_enough()
 {
 	local test
-	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
+	for test in send-lat write-lat read-lat eager-lat send-bw write-bw read-bw; do
 		run "${perf[@]}" --json --test $test --iters 1 --warmup 0
 		exits_with 0
 		prints '"iters": 1,.*"verified": true'
@@ -210,7 +211,7 @@ without_a_test_there_is_a_table_of_all()
 	exits_with 0
 	says_nothing
 	prints '^test +bytes '
-	for test in send-lat write-lat read-lat send-bw write-bw read-bw; do
+	for test in send-lat write-lat read-lat eager-lat send-bw write-bw read-bw; do
 		prints "^$test .* verified\$"
 	done
 	prints '^connect-rate .* -$'
@@ -221,8 +222,8 @@ without_a_test_json_has_one_object_a_line()
 {
 	run "${perf[@]}" --iters 100 --json --size 128
 	exits_with 0
-	prints_lines 7
-	[ "$(grep -cE '^\{"test": "[a-z-]+", "ia": "soft0", .*, "verified": true\}$' "$out")" -eq 6 ] || fails 'a line is no object'
+	prints_lines 8
+	[ "$(grep -cE '^\{"test": "[a-z-]+", "ia": "soft0", .*, "verified": true\}$' "$out")" -eq 7 ] || fails 'a line is no object'
 	prints '^\{"test": "connect-rate", "ia": "soft0", .*, "verified": null\}$'
 }
 
@@ -231,7 +232,7 @@ every_test_is_verified_where_the_kernel_refuses_to_copy()
 	sed 's/ "" ""$/ "cma=off" ""/' "$DAT_OVERRIDE" >"$dir/dat.conf"
 	DAT_OVERRIDE=$dir/dat.conf run "${perf[@]}" --iters 50 --json
 	exits_with 0
-	prints_lines 13
+	prints_lines 15
 	! grep -v '"verified": true}$' "$out" | grep -v '^{"test": "connect-rate"' || fails 'a line is not verified'
 }
 
@@ -247,7 +248,7 @@ a_sweep_has_every_power_of_two()
 	done
 	run "${perf[@]}" --json --sweep=64:128 --iters 5
 	exits_with 0
-	prints_lines 12
+	prints_lines 14
 }
 
 a_window_is_as_many_as_one_likes()
@@ -293,7 +294,7 @@ waiting_gives_the_same_data()
 	exits_with 0
 	says_nothing
 	prints_lines 5
-	! grep -E 'write-lat|connect-rate|"verified": false' "$out" || fails 'something that it should not print'
+	! grep -E 'write-lat|eager-lat|connect-rate|"verified": false' "$out" || fails 'something that it should not print'
 }
 
 a_histogram_counts_every_message()
@@ -367,15 +368,17 @@ all_verified()
 several_endpoints_and_threads_are_verified()
 {
 	run "${perf[@]}" --json --size 3000 --iters 40 --eps 5
-	all_verified 6
+	all_verified 7
 	prints '"eps": 5, "threads": 1,'
 	run "${perf[@]}" --json --size 9000 --iters 40 --threads 2
-	all_verified 6
+	all_verified 7
 	prints '"eps": 2, "threads": 2,'
 	run "${perf[@]}" --json --size 100 --iters 31 --eps 7 --threads 3 --window 5 --wait
 	all_verified 5
 	prints '"eps": 7, "threads": 3, .*"wait": true'
 	run "${perf[@]}" --json --test write-lat --eps 300 --iters 400
+	all_verified 1
+	run "${perf[@]}" --json --test eager-lat --eps 3 --threads 2 --iters 400 --verify
 	all_verified 1
 }
 
@@ -383,7 +386,7 @@ several_endpoints_and_threads_are_verified()
 endpoints_without_messages_do_no_harm()
 {
 	run "${perf[@]}" --json --size 64 --iters 2 --warmup 0 --eps 5 --threads 3
-	all_verified 6
+	all_verified 7
 }
 
 both_sides_at_once_are_verified()

@@ -29,7 +29,7 @@ a_picture_shows_this_run_and_earlier_ones()
 	run ./datperf --plot "$dir/q.svg" "$dir/before.json" "$dir/before.json"
 	exits_with 0
 	prints_nothing
-	[ "$(grep -c '<title>soft0 [a-z-]* (before.json)</title>' "$dir/q.svg")" -eq 12 ] || fails 'not twelve curves'
+	[ "$(grep -c '<title>soft0 [a-z-]* (before.json)</title>' "$dir/q.svg")" -eq 14 ] || fails 'not fourteen curves'
 	mkdir -p "$dir/old/x" "$dir/new/x"
 	cp "$dir/before.json" "$dir/old/x/run.json"
 	cp "$dir/before.json" "$dir/new/x/run.json"
@@ -230,7 +230,7 @@ a_picture_is_drawn_without_what_gnuplot_6_refuses()
 	exits_with 0
 	says_nothing
 	grep -q '^set multiplot' "$dir/script" || fails 'that was no multiplot'
-	curves "$dir/six.svg" 'soft0 send-lat' 'soft0 write-lat' 'soft0 read-lat' 'soft0 send-bw' 'soft0 write-bw' 'soft0 read-bw'
+	curves "$dir/six.svg" 'soft0 send-lat' 'soft0 write-lat' 'soft0 read-lat' 'soft0 eager-lat' 'soft0 send-bw' 'soft0 write-bw' 'soft0 read-bw'
 }
 
 # The axes keep their size, however many names there are.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stream of messages between two endpoints of one process, both served by one thread: what a copy within a process
- * costs beyond the copy.
+ * A stream of messages between two endpoints of one process, both served by one thread. The bandwidth beside that of
+ * `bare memcpy` shows what a message costs besides the copy of its data.
  *
- *	inside IA SIZE
+ *	inside IA SIZE BUFFERS
  *
- * prints MB/s (10^6), the best of several samples. The buffers are as many as `bare memcpy` uses for that size.
+ * prints MB/s (10^6), the best of several samples. Each side uses BUFFERS buffers of SIZE bytes, one after the other.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static DAT_LMR_TRIPLET part(size_t index, size_t size)
 	};
 }
 
-/* Message i goes from buffer i modulo n to buffer n + i modulo n. */
+/* Message i goes from buffer (i modulo n) to buffer n + (i modulo n). */
 static double stream_mbps(DAT_EP_HANDLE from, DAT_EP_HANDLE to, size_t size, size_t n)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };

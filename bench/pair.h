@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the programs here share that have both ends of their connections in one process: the open adapter, and
- * connected pairs of endpoints, whose completions all go to two EVDs. Each function ends the program when it fails.
+ * The open adapter, and connected pairs of endpoints, whose completions all go to two EVDs, for the programs here that
+ * have both ends of their connections in one process. Each function ends the program when it fails.
  */
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
@@ -28,7 +28,7 @@ void pair_open(const char *name, int n, size_t size);
 void pair_close(void);
 /* Each endpoint may have `depth` receives and as many requests under way, of messages up to `size`. */
 void pair_connect(DAT_EP_HANDLE *active, DAT_EP_HANDLE *passive, size_t size, int depth);
-/* The next completion, which has to be a success. Polls. */
+/* Polls until there is a completion, and takes it. It has to be a success. */
 void pair_take(DAT_EVD_HANDLE from);
 void pair_ok(DAT_RETURN ret, const char *what);
 double now_ns(void);

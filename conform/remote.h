@@ -65,7 +65,7 @@ enum step {
 #define REMOTE_BLOBS   4
 #define REMOTE_BYTES   (256 * 1024)	/* of all blobs of a message */
 #define REMOTE_HANDLES 4096
-#define REMOTE_CONNECTION_EVENTS 0x4000	/* the bit that is set in the number of each of them */
+#define REMOTE_CONNECTION_EVENTS 0x4000	/* the bit that the numbers of all connection events have */
 #define REMOTE_HELLO_S 120 /* for the first step of a test that has forked its other side */
 #define REMOTE_PORT    19751	/* of datconform --server */
 #define REMOTE_MAGIC   0x64617463666d3031 /* "datcfm01" */
@@ -112,7 +112,7 @@ bool remote_hello(int fd, unsigned int bound_ms, struct remote_message *answer, 
 void remote_start(void); /* call it before this process opens its IA, because it may fork */
 void remote_meet(void);	/* the other side opens its IA */
 void remote_end(void);	/* says good-bye; the other side's crash at this point is a failure too */
-void remote_die(void);	/* the other process is killed in the middle of whatever there is */
+void remote_die(void);	/* kills the other process, whatever it is doing */
 
 bool remote_is(DAT_HANDLE handle); /* a stand-in */
 DAT_LMR_HANDLE remote_buf_create(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv,

@@ -22,7 +22,7 @@
 #define TOTAL	(128u << 20)	/* the most bytes in all requests of a test */
 #define IDLE_S	600		/* a test that requests nothing for this time has ended */
 #define TEST_S	3600		/* no test takes longer */
-/* No call of the API takes longer than this, or this many times the patience. */
+/* The bound of a step: STEP_S seconds, or STEPS times the patience of the test if that is longer. */
 #define STEP_S	120
 #define STEPS	8
 
@@ -40,7 +40,7 @@ static struct {
 	unsigned int step_s;	/* the bound of one step */
 	struct remote_message in, out;
 	unsigned char bytes[REMOTE_BYTES];
-	unsigned char scratch[REMOTE_BYTES];	/* follows the blobs of an answer */
+	unsigned char scratch[REMOTE_BYTES];	/* a copy of a post's segments */
 } remote = { .handle_count = 1, .step_s = STEP_S };
 
 /* Ends the process after an invalid step: the other side is not a datconform of this version. */
@@ -83,7 +83,7 @@ static void answer_blob(const void *at, size_t size)
 	remote.out.blobs[remote.out.blob_count++].size = at ? size : 0;
 }
 
-/* Returns a blob of the message, which has to be one of these structures. */
+/* Returns blob i of the message, which has to be of this size. */
 static const void *want_blob(unsigned int i, size_t size)
 {
 	if (i >= remote.in.blob_count || remote.in.blobs[i].size != size)
@@ -127,7 +127,7 @@ static DAT_RETURN hello(const char *ia_name)
 	return DAT_SUCCESS;
 }
 
-/* Puts an event into the answer: its handles, by their places, and the target of its pointer. */
+/* Puts an event into the answer: the places of its handles, the event itself, and its private data. */
 static void answer_event(DAT_EVENT *event)
 {
 	DAT_EVENT_DATA *data = &event->event_data;
@@ -304,7 +304,7 @@ static DAT_RETURN post_step(void)
 				   .target_address = W(5),
 				   .segment_length = W(6) };
 
-	/* Exactly as many segments as the test had, because the provider may read each. */
+	/* The provider may read each of the n segments, so the message has to have as many. */
 	if (remote.in.blob_count != 1 || n < 0 ||
 	    remote.in.blobs[0].size != (size_t)n * sizeof(DAT_LMR_TRIPLET))
 		garbage();
@@ -355,7 +355,10 @@ static DAT_RETURN buf_create(void)
 	return ret;
 }
 
-/* Returns the bytes of the newest memory of this region: words 1 and 2 are offset and length. */
+/*
+ * Returns the address of a range of a region: words 0 to 2 are the handle, the offset and the length. If an earlier
+ * region had the same handle, the newest one is meant.
+ */
 static unsigned char *mem_at(void)
 {
 	DAT_LMR_HANDLE lmr = H(0);

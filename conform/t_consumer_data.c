@@ -7,7 +7,7 @@
 #define DEFAULT	 DAT_COMPLETION_DEFAULT_FLAG
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
 
-/* Creates a pair with exactly these attributes, also NULL, and not with the kit's own. */
+/* Creates a pair with these attributes; NULL is passed on, and not replaced by the kit's own. */
 static void pair_of(struct kit_pair *p, const DAT_EP_ATTR *attr)
 {
 	struct kit_end *ends[] = { &p->a, &p->b };
@@ -93,7 +93,10 @@ CLAUSE("CONSUMER-43")
 	CHECK_NUM(w.event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
 }
 
-/* Posts this many twice: the request that completes frees the queue's entries of all requests before it. */
+/*
+ * Fills the queue twice. Only the last request has a completion, which frees the entries of all
+ * requests before it.
+ */
 CLAUSE("CONSUMER-44")
 {
 	enum { MANY = 49996 };

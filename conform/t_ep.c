@@ -25,7 +25,7 @@ static DAT_RETURN create(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HA
 	return dat_ep_create(t.ia, t.pz, recv, request, connect, &attr, &ep);
 }
 
-/* Creates an endpoint with these completion flags on these EVDs, and with an EVD of its own for connection events. */
+/* Creates an endpoint with these completion flags on these EVDs, and without an EVD for connection events. */
 static DAT_RETURN with_flags(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
 			     DAT_COMPLETION_FLAGS recv_flags, DAT_COMPLETION_FLAGS request_flags)
 {
@@ -550,6 +550,6 @@ CLAUSE("EP_WM-04")
 	struct kit_end end;
 
 	kit_end(&end, NULL);
-	NEEDS(!t.prov.srq_watermarks_supported, "srq_watermarks_supported: they are");
+	NEEDS(!t.prov.srq_watermarks_supported, "srq_watermarks_supported, which is true");
 	CHECK_RET(dat_ep_set_watermark(end.ep, 4, 8), DAT_MODEL_NOT_SUPPORTED);
 }

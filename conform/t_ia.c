@@ -7,7 +7,7 @@
 
 #include "kit.h"
 
-/* dat_ia_open() is a macro around this function, which also takes the version and the thread safety. */
+/* dat_ia_open() is a macro around dat_ia_openv(), which also takes the version and the thread safety. */
 static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia,
 			DAT_UINT32 major, DAT_UINT32 minor)
 {
@@ -171,7 +171,7 @@ CLAUSE("IA_CLOSE-02", "IA_CLOSE-03")
 
 	ABOUT("IA_CLOSE-02");
 	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG),
-		  DAT_INVALID_STATE); /* the PZ of every test */
+		  DAT_INVALID_STATE); /* because each test begins with a PZ */
 	buf = kit_buf(4096, KIT_LOCAL);
 	CHECK_RET(dat_ia_close(t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
 	MUST_RET(dat_lmr_free(buf.lmr), DAT_SUCCESS);

@@ -16,7 +16,7 @@ extern struct srq_kit {
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CONN_QUAL qual;
 	struct {
-		struct kit_end from, to;	/* `from` is a plain endpoint, `to` one of the SRQ */
+		struct kit_end from, to;	/* `from` has no SRQ, `to` takes from the SRQ */
 	} link[3];
 } s;
 

@@ -300,7 +300,10 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	uint64_t region = rdma_longest_region(ia);
 
 	memset(a, 0, sizeof(*a));
-	/* where the right is not given to all memory, by readsink=strict, the program asks for it */
+	/*
+	 * with readsink=strict the provider does not give each region the remote right to write, so
+	 * the program has to ask for it
+	 */
 	a->write_for_read_required = (ia->opt.quirks_off & rdma_quirk_bit(RDMA_WRITE_SINKS)) &&
 				     ia->kind->transport == IBV_TRANSPORT_IWARP;
 	snprintf(a->adapter_name, sizeof(a->adapter_name), "%s",

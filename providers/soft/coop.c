@@ -7,9 +7,9 @@
  * it had held the execution lock all the time. So a helper that is stopped or dies in its piece is
  * the same case as a holder that is stopped or dies.
  *
- * SOFT_EXEC_HELPED in the execution lock says that there is a helper, and what the helper touches
- * it touches within the holding, which does not end while the flag is set. Invariant: a piece is
- * taken only by a side that holds the execution lock or has set the flag.
+ * SOFT_EXEC_HELPED in the execution lock says that there is a helper. The execution lock is not
+ * released while this flag is set, so it protects the helper's accesses as it does the holder's.
+ * Invariant: a piece is taken only by a side that holds the execution lock or has set the flag.
  *
  * `pieces` is the request's position and the range of its pieces that are not taken yet, so a taker
  * with an old view, of another request, takes nothing. The initiator takes the first piece of the
@@ -48,9 +48,9 @@ static uint64_t whole_lines(uint64_t len)
 }
 
 /*
- * Returns the size of a piece. There are few, so that both sides finish at about the same time. Of
- * two pieces each side mostly gets its own, time and again; of a longer copy a helper that comes
- * late finds something left. Both sides compute the same size.
+ * Returns the size of a piece. Both sides compute the same size. A message is cut into few pieces.
+ * If there are two, each side mostly copies the same half of a buffer again and again. A longer
+ * message has four or more, so that a helper that comes late still finds a piece.
  */
 static uint64_t piece_size(uint64_t len)
 {
@@ -86,7 +86,7 @@ bool soft_coop_offered(const struct soft_port *ip, uint32_t *seq)
 
 void soft_coop_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 {
-	/* relaxed: the store of the pieces releases it to whoever may fail */
+	/* relaxed: the next store releases it to the side that may store 1 here */
 	atomic_store_explicit(&ip->pieces_failed, 0, memory_order_relaxed);
 	/* release: the request, which has been checked */
 	atomic_store_explicit(&ip->pieces, PIECES(seq, 0, piece_count(len)), memory_order_release);
@@ -147,7 +147,7 @@ int soft_coop_copy(struct soft_port *ip, uint32_t seq, uint64_t len, struct soft
 				   local, remote);
 	}
 	if (error)
-		/* relaxed: the execution lock passes it on, as the pieces */
+		/* relaxed: the execution lock releases it, as it does the pieces */
 		atomic_store_explicit(&ip->pieces_failed, 1, memory_order_relaxed);
 	return error;
 }
@@ -208,9 +208,9 @@ bool soft_coop_enter(struct soft_port *ip, uint32_t gen, bool initiator)
 	for (unsigned int tries = SOFT_TRIES;
 	     tries && soft_coop_wanted(ip) && held_by_other(word, gen, initiator); tries--)
 		/*
-		 * Sequentially consistent, as exec_try(): the checks that follow see what was
-		 * done by whoever closed a port or killed a region before, and did not find the
-		 * execution lock held.
+		 * Sequentially consistent, as exec_try(): a thread that closes a port or frees a
+		 * region either finds the execution lock held, or has done so early enough that
+		 * the checks after this see it.
 		 */
 		if (atomic_compare_exchange_weak(&ip->exec_lock, &word, word | SOFT_EXEC_HELPED))
 			return true;
@@ -221,10 +221,10 @@ bool soft_coop_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 {
 	uint64_t word = atomic_load_explicit(&ip->exec_lock, memory_order_relaxed);
 
-	/* Another generation means that the execution lock was taken from the holder, which had died; see soft_port_begin() */
+	/* after soft_port_begin(), for another connection, the generation is another one */
 	for (unsigned int tries = SOFT_TRIES; tries && SOFT_EXEC_GEN(word) == gen; tries--) {
 		/*
-		 * acquire: what the holder did that has left the execution lock to us. If the flag
+		 * acquire: what the holder did before it left the execution lock to us. If the flag
 		 * is clear and the execution lock is not ours, it was taken from a holder that had
 		 * died: soft_exec_take_back().
 		 */

@@ -6,13 +6,13 @@
 #include "soft.h"
 
 /*
- * Waits until no access to the region or window with this context that may have begun before this
- * call is still going on: neither by peers, nor by this process on their behalf. A window's context
- * without generation stands for all of the window's contexts. The context is dead already, or what
- * it stands for has changed. A peer that does not let go within the bound of bound.h loses its
- * connection: from then on it has no right to touch our memory, and the consumer soon gets
- * DAT_CONNECTION_EVENT_BROKEN. copies: also waits for our own copies of messages to our receives;
- * then the caller holds no EP lock. Takes soft_ia.lock.
+ * Waits until the accesses to the region or window with this context that began before this call
+ * have ended, those by peers and those by this process on their behalf. The caller has made the
+ * context invalid, or changed what it stands for, so that later accesses do not matter. A window's
+ * context without generation stands for all of the window's contexts. A peer that does not end its
+ * access within the bound of bound.h loses its connection: from then on it has no right to touch our
+ * memory, and the consumer soon gets DAT_CONNECTION_EVENT_BROKEN. If `copies`, this also waits for
+ * our own copies of messages to our receives, and the caller holds no EP lock. Takes soft_ia.lock.
  */
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies);
 

@@ -54,8 +54,8 @@ static DAT_RETURN ia_publish(const struct reg_request *rq, unsigned int handle,
 }
 
 /*
- * Opens an IA through a record, whose count of opens the caller holds, and which is kept on success
- * only. `several`: other lines match as well.
+ * Opens an IA through a record. The caller has counted this open on the record, and takes that back
+ * if it fails. `several`: other lines match as well.
  */
 static DAT_RETURN ia_open(const struct reg_request *rq, struct reg_record *r, bool several,
 			  DAT_IA_HANDLE *ia_handle)

@@ -144,8 +144,8 @@ static void segments_are_gathered_in_order(void)
 }
 
 /*
- * Checks a message that was scattered over three segments: the first is full, one is filled in
- * part, the rest is unchanged, and so is the memory between them.
+ * Checks a message that was scattered over three segments: it fills them one after the other. The
+ * rest of the segments is unchanged, and so are the 8 bytes after each.
  */
 static void check_scattered(const unsigned char *want, size_t size)
 {

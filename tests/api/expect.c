@@ -222,8 +222,8 @@ static void *wait_run(void *arg)
 }
 
 /*
- * Starts the thread, and returns when it sleeps, which is all that can be seen from outside of its wait, or
- * when the wait has returned.
+ * Starts the thread, and returns when the thread sleeps, or its wait has returned. From outside, nothing but the sleep
+ * shows that it waits.
  */
 static void wait_launch(struct api_waiter *waiter)
 {

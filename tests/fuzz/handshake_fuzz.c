@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * libFuzzer target for the handshake of the soft provider, on either side. The first byte of an input says which side
- * the attacker is on; what follows are messages: a byte with the type, one that says how it goes, and changes to what
- * would be right, each with a place, a length and bytes.
+ * the attacker is on. The rest is messages. Each has a byte with its type, a byte with flags and the number of changes,
+ * and the changes, which are made to a correct message: a place, a length and the bytes to write there.
  *
  * Invariant checked: whatever is said, an attempt and an accept end with an event once the attacker has hung up, and the
  * endpoint can be reset and used again.
@@ -28,8 +28,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define MESSAGES    4
 #define PATIENCE_US 5000000 /* for an event that has to come */
 
-enum { ACTIVE_VICTIM = 1, REJECT = 2 };		     /* of the first byte */
-enum { WITH_MEMORY = 1, WAIT = 2, CHANGES_SHIFT = 2 }; /* of a message's second */
+enum { ACTIVE_VICTIM = 1, REJECT = 2 };		     /* bits of the first byte */
+enum { WITH_MEMORY = 1, WAIT = 2, CHANGES_SHIFT = 2 }; /* bits of a message's second byte */
 
 struct input {
 	const uint8_t *at, *end;
@@ -88,7 +88,7 @@ static void change(struct input *in, struct soft_msg *msg)
 
 /* ------------------------------------------------------------------ the attacker */
 
-/* Accepts or rejects what has come. True: there was something. */
+/* Accepts or rejects a connection request. Returns false if there is none. */
 static bool answer_request(bool reject)
 {
 	DAT_CR_HANDLE cr;
@@ -104,7 +104,7 @@ static bool answer_request(bool reject)
 	return true;
 }
 
-/* Until there is an answer, or none is to be expected. */
+/* Waits for a message of the victim, for 20 ms at most; the victim may have to answer a connection request first. */
 static void await_answer(bool reject)
 {
 	struct soft_msg msg;
@@ -156,7 +156,7 @@ static bool connection_event(DAT_TIMEOUT timeout, DAT_EVENT_NUMBER *number)
 	return true;
 }
 
-/* The attacker has hung up: what had begun ends. */
+/* Checks that the attempt or connection ends, after the attacker has hung up, and that the endpoint can be reset. */
 static void want_the_end(void)
 {
 	DAT_EVENT_NUMBER number;

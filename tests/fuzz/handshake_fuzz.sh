@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Says odd things in the handshake of the soft provider, on either side: FUZZ_RUNS (4000, or 1000 if CHECK_DEPTH=brief) inputs, or as many as FUZZ_SECONDS
-# allows, made from the seeds in tests/fuzz/handshake. An input that breaks it is shown in base64.
+# Fuzzes the handshake of the soft provider, on either side, with inputs made from the seeds in tests/fuzz/handshake. There are
+# FUZZ_RUNS inputs (4000, or 1000 if CHECK_DEPTH=brief), or as many as FUZZ_SECONDS allows. An input that breaks the provider is
+# shown in base64.
 fuzz=tests/fuzz/handshake_fuzz
-what="the soft provider's handshake stands whatever is said"
+what="the soft provider's handshake withstands every input"
 [ "${CHECK_DEPTH-}" = brief ] && runs=1000 || runs=4000
 limit=-runs=${FUZZ_RUNS:-$runs}
 [ -z "${FUZZ_SECONDS-}" ] || limit=-max_total_time=$FUZZ_SECONDS

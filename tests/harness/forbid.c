@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A process without some of the kernel's calls, as in a sandbox that allows only what it knows of. */
+/* Makes system calls fail in this process, as in a sandbox that allows only those that it knows. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

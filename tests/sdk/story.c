@@ -33,7 +33,7 @@ static const char *name(DAT_RETURN ret)
 	return type;
 }
 
-/* Says what a call returned, if that is news. */
+/* Prints what a call returned, if it failed. */
 static bool did(const char *call, DAT_RETURN ret)
 {
 	if (ret != DAT_SUCCESS)
@@ -172,7 +172,7 @@ static bool open_all(const char *adapter, DAT_CONN_QUAL *qual, DAT_IA_ATTR *attr
 	       did("psp_create", dat_psp_create_any(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
 }
 
-/* What has gone wrong besides. */
+/* Prints the asynchronous events, and whether the CNO tells of them. */
 static void tell_async(const struct end *a)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What memory the process has, asked in each of the ways: they say the same. */
+/* Checks of the process's memory: each of the ways in which the kernel can be asked gives the same results. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ static uint64_t page;
 static unsigned char *memory; /* PAGES of it, see setup() */
 static int fd = -1;
 
-/* Pages 2 and 8 cannot be written, page 4 not be touched, and page 6 is not there. */
+/* Pages 2 and 8 cannot be written, page 4 cannot be accessed, and page 6 is not mapped. */
 static void setup(void)
 {
 	page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -106,7 +106,7 @@ static void kernel_is_asked_for_each_mapping(void)
 	hold(by_ioctl);
 }
 
-/* Pages 0 and 1 of a file are mapped here, shared and then not; and what the checks say of it. */
+/* Maps a file with `flags` over pages 0 and 1. The checks have to accept it, and to report `want` as `shared`. */
 static void hold_file(check_fn *check, int file, int flags, bool want)
 {
 	uint64_t at = (uintptr_t)memory;
@@ -179,7 +179,7 @@ static void what_is_not_mapped_is_found_without_proc(void)
 	CHECK_EQ_INT(soft_pages_check_mapped(1, UINT64_MAX - 1), DATP_ERR_BAD_MEMORY);
 }
 
-/* How many pages of it there are by now. */
+/* Returns how many of these pages are in memory. */
 static size_t present(const void *at, size_t pages)
 {
 	unsigned char vec[4096];

@@ -2,7 +2,7 @@
 /*
  * datctl ping IA: the command line of the test that ping_run.c makes.
  *
- * Invariant: the API is that of the adapter's lines, unless --api names one.
+ * Invariant: without --api the API is 1.2, or 2.0 for an adapter that has lines for 2.0 only.
  */
 #include "config.h"
 

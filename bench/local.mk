@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Speed, beside the others and the bare limits: `make bench`. Nothing here is a test.
+# `make bench` compares the speed of soft0 with that of other libraries and of the bare machine. Nothing here is a test.
 BENCH = bench/bare bench/endpoints bench/inside bench/dispatch
 EXTRA_PROGRAMS += $(BENCH)
 EXTRA_DIST += bench/bench.sh bench/table.awk

@@ -50,7 +50,7 @@ datconform_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datconform_LDADD = libdat.la
 
-# clauses.tsv has to be the last of them.
+# clauses.tsv has to be the last of them, because gen-clauses.awk writes the remarks of the others beside each clause.
 CONFORM_FACTS = conform/untestable.tsv conform/mended.tsv conform/ambiguities.tsv conform/clauses.tsv
 EXTRA_DIST += $(CONFORM_FACTS) conform/gen-clauses.awk
 BUILT_SOURCES += conform/clauses.c

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual. Section 3 is made from the doc comments of the headers by gen-man.awk, which needs nothing but awk, and for
-# libvipl by gen-vipl.awk;
-# the other pages are written by hand, in mdoc(7). mandoc(1), where it is installed, makes the HTML site of both, and
-# checks them (tests/man).
+# The manual. Section 3 is made from the doc comments of the headers by gen-man.awk, and for libvipl by gen-vipl.awk, which need
+# nothing but awk. The other pages are written by hand, in mdoc(7). Where mandoc(1) is installed, it makes the HTML site of all
+# pages, and the tests (tests/man) check them with it.
 MAN_DATE = November 21, 2026
 
 dist_man_MANS += $(MAN_PAGES)
@@ -155,7 +154,7 @@ VIPL_PAGES = \
 API_TEXTS = include/dat/dat_error.h include/dat/dat_common.h include/dat/udat.h include/dat/dat.h include/dat/dat_calls.h \
 	include/dat/dat_plugin.h
 MAN_INPUT = man/gen-man.awk man/dat.in $(MAN_MORE)
-# What a page has beyond the header's comment: examples.
+# The examples of a page, which the header's comment does not have.
 MAN_MORE = \
 	man/more/dat_cr_accept.mdoc \
 	man/more/dat_ep_connect.mdoc \
@@ -172,10 +171,10 @@ MAN_MORE = \
 	man/more/dat_rmr_bind.mdoc \
 	man/more/dat_strerror.mdoc
 
-# The states of an endpoint are drawn from the table that the code goes by.
+# The diagram of the states of an endpoint is made from the table that the code uses.
 STATES_INPUT = man/gen-states.awk providers/common/core/ep_state.c
 
-# Sequences of calls, messages and events, drawn on the page of a function.
+# The sequence diagrams of calls, messages and events on the pages of functions.
 SEQUENCES = \
 	man/sequences/dat_ep_connect.seq \
 	man/sequences/dat_ep_disconnect.seq \
@@ -187,7 +186,7 @@ EXTRA_DIST += $(MAN_INPUT) man/gen-vipl.awk man/gen-states.awk $(SEQUENCES_INPUT
 CLEANFILES += man/ep-states.mdoc $(SEQUENCES:man/sequences/%.seq=man/%.sequence)
 CLEANFILES += man/api.stamp man/dat.3 $(API_PAGES) man/vipl.stamp $(VIPL_PAGES)
 
-# All pages are made by one run; the stamp stands for them.
+# One run of the script makes all pages, so the rule has one target for them, the stamp.
 man/api.stamp: $(MAN_INPUT) $(STATES_INPUT) $(SEQUENCES_INPUT) $(API_TEXTS) $(srcdir)/man/local.mk
 	$(AM_V_at)$(MKDIR_P) man
 	$(AM_V_at)$(AWK) -v as=mdoc -f $(srcdir)/man/gen-states.awk $(srcdir)/providers/common/core/ep_state.c \

@@ -15,7 +15,7 @@ libregconf_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(INIH_CFLAGS)
 libregconf_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libregconf_la_LIBADD = $(INIH_LIBS)
 
-# The front of an API: one folder of sources, compiled with the headers of each.
+# The front of an API: its sources are compiled once for each API, with the headers of that API.
 front_sources = \
 	registry/core.h \
 	registry/front/dispatch_ep.c \
@@ -51,8 +51,8 @@ libdat_la_LIBADD = libregconf.la libdatlog.la $(LTDL_LIBS)
 EXTRA_libdat_la_DEPENDENCIES = registry/libdat.map
 EXTRA_DIST += registry/libdat.map
 
-# The core is that of libdat.so.1, in one process for both. The library is never unloaded: the core
-# keeps pointers into it. configure says where it is installed, so that it need not take the place of another project's.
+# The core is that of libdat.so.1, so that a process has one for both APIs. libdat2 is never unloaded, because the core keeps
+# pointers into it. configure says where it is installed, so that it need not replace another project's libdat2.
 dat2lib_LTLIBRARIES = libdat2.la
 libdat2_la_SOURCES = \
 	$(front_sources) \

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# How tests run. Every test speaks TAP, programs and scripts alike, and starts in the build tree's top directory
-# with: top_srcdir, DAT_OVERRIDE naming a dat.conf with soft0 from the build tree (and soft-bounce, the same where the
-# kernel copies nothing between processes, and messages beyond 8 KiB are long; soft-eager, where messages of 1 MiB
-# still count as short; soft-hasty, which gives a peer one second to open a connection, and a tenth to answer, and
-# soft-hasty-bounce, where the kernel copies nothing as well; soft-none and soft-no-word, which allow nothing; and
-# soft-unsealed, which maps memory of peers that can lose pages; soft-strict, which has strict=on), a DAT_SOFT_REALM of its own, so that no other program on this host, of
-# another run or of this one, listens where it connects to (a Debian under build/systems/ counts its processes anew, but has this
-# host's abstract sockets), and the sanitizers' options.
+# How tests run. Every test speaks TAP, programs and scripts alike, and starts in the build tree's top directory. Its environment
+# has top_srcdir, the sanitizers' options, and
+# - DAT_SOFT_REALM, a realm of its own, so that no other program on this host, of another run or of this one, listens where the test
+#   connects to. The name has the number of the PID namespace as well, because a Debian under build/systems/ counts its
+#   processes anew, but has this host's abstract sockets.
+# - DAT_OVERRIDE, the name of a dat.conf with these adapters of the build tree:
+#   soft0              without parameters
+#   soft-bounce        the kernel copies nothing between processes, and eager messages have 8 KiB at most
+#   soft-eager         eager messages have 1 MiB at most
+#   soft-hasty         a peer has one second to open a connection, and a tenth of a second to answer
+#   soft-hasty-bounce  the kernel copies nothing, and a peer has a tenth of a second to answer
+#   soft-none          allow=none
+#   soft-no-word       allow= without a word
+#   soft-unsealed      maps memory of peers that can lose pages
+#   soft-strict        strict=on
 TEST_EXTENSIONS = .sh
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/harness/driver.sh
 LOG_DRIVER = $(TAP_DRIVER)
@@ -22,9 +29,9 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS"; export UBSAN_OPTIONS; \
 	TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp:die_after_fork=0:second_deadlock_stack=1:$$TSAN_OPTIONS"; export TSAN_OPTIONS;
 
-# The tests that take longest, the longest first. They start before the others: a long one that starts last would run alone
-# while other processors have nothing left to do. The name of automake's target is a variable, since a rule for it would
-# replace automake's.
+# The tests that take longest, the longest first. They start before the others, because a long one that starts last would run alone
+# while other processors have nothing left to do. A variable has the name of automake's target, because automake would leave out its
+# own rule for a target that is named here.
 LONGEST_TESTS = tests/conform/server tests/tools/datperf tests/fuzz/conf_fuzz tests/fuzz/fuzz tests/faults/faults \
 	tests/install/install tests/soft/model_test tests/soft/model_mix_test tests/soft/model_srq_test tests/man/html tests/conform/mutants \
 	tests/tools/datperf_ends tests/tools/datctl_check tests/man/pages tests/sdk/path tests/soft/bounce \
@@ -34,7 +41,7 @@ TESTS_RULE = check-TESTS
 $(TESTS_RULE): TEST_LOGS := $(foreach test,$(LONGEST_TESTS:=.log),$(filter $(test),$(TEST_LOGS))) \
 	$(filter-out $(LONGEST_TESTS:=.log),$(TEST_LOGS))
 
-# Nothing that is installed needs CUnit; the tests do. As above, automake's targets are named by a variable.
+# Only the tests need CUnit. As above, a variable has the names of automake's targets.
 if !HAVE_CUNIT
 NEED_CUNIT = check-am check-build
 $(NEED_CUNIT): cunit-is-there
@@ -89,7 +96,8 @@ VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/% tests/harness/% tests/v
 VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
 # valgrind runs one thread at a time. Without --fair-sched a thread that polls keeps the others from running for seconds.
 VALGRIND_RUN = $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no --fair-sched=yes
-# In these tests alone processes end with threads: with adapters open, or in the child of a thread that is not the first.
+# Only in these tests do processes end while other threads run, with an adapter open, or in a child that was forked by a thread
+# other than the first. living.supp says what valgrind would report.
 valgrind/tests/vipl/leave_test.trs valgrind/tests/vipl/hostile_test.trs valgrind/tests/unit/core_fork_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
 
 valgrind/%.trs: FORCE

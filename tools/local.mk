@@ -91,8 +91,8 @@ datperf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 datperf_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datperf_LDADD = libvipl.la libdat.la -lm
 
-# The program with which a newcomer begins. Its source is installed, and ./quickstart demo compiles it there as a user would;
-# the tests run the one of the build tree.
+# The program with which a newcomer begins. Its source is installed, and ./quickstart demo compiles it there as a user would. The
+# tests run the program of the build tree.
 examplesdir = $(docdir)/examples
 dist_examples_DATA = examples/exchange.c
 check_PROGRAMS += examples/exchange

@@ -3,7 +3,7 @@
 # base/ has locks, messages and other things that all the rest uses, core/ the objects, dat12/ the edge
 # between them and the table of DAT 1.2, dat20/ the table of DAT 2.0 on top of that, wrap/ the SDK for
 # wrappers.
-# libdatp_core is the same code once more, for tests of its internals.
+# libdatp_core is all of this code as a library of libtool's own, from which libdatp and the tests of its internals are linked.
 noinst_LTLIBRARIES += libdatp_core.la
 lib_LTLIBRARIES += libdatp.la
 libdatp_la_SOURCES =
@@ -121,7 +121,7 @@ providers/common/dat20/dat20_types.h: $(srcdir)/providers/common/dat20/gen-types
 	$(AM_V_GEN)$(MKDIR_P) providers/common/dat20 && \
 	$(AWK) -f $(srcdir)/providers/common/dat20/gen-types.awk $(dat20_common) common=done $(dat20_headers) >$@.tmp && \
 	mv $@.tmp $@
-# Before BUILT_SOURCES, which only the targets "all" and "check" make.
+# These objects need the header also if neither "all" nor "check" is made: only these two make BUILT_SOURCES first.
 $(addprefix providers/common/dat20/libdatp_core_la-, \
 	dat20_ep.lo dat20_event.lo dat20_ia.lo dat20_mem.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
 	providers/common/dat20/dat20_types.h

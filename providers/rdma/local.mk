@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The verbs providers: what they share is built once, and each plugin adds what it differs in.
-# A worker may outlive its adapter, and the handler of SIGPIPE does: the plugins stay mapped.
+# The verbs providers. What they share is built once, and each plugin adds the code in which it differs.
+# The plugins stay mapped (-z nodelete), because a worker may outlive its adapter, and the handler of SIGPIPE does.
 RDMA_SOURCES = \
 	providers/rdma/rdma.h \
 	providers/rdma/rdma_address.h \
@@ -47,7 +47,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_srq.c \
 	providers/rdma/rdma_timer.c \
 	providers/rdma/rdma_wire.c
-# Without vectors: two words of a work request take more steps to pack than to write.
+# The compiler uses no vectors here, because packing two words of a work request into one takes more steps than writing both.
 RDMA_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS) -fvisibility=hidden -fno-tree-slp-vectorize
 RDMA_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -shared -Wl,-z,nodelete
 

@@ -12,12 +12,12 @@ EXTRA_DIST += \
 
 AM_TESTS_ENVIRONMENT += CC='$(CC)'; export CC; AWK='$(AWK)'; export AWK;
 
-# Headers alone are looked at, in which no sanitizer could find something.
+# These tests read headers alone, in which no sanitizer could find anything.
 if !SANITIZED
 TESTS += tests/abi/headers.sh tests/abi/docs.sh
 endif
 
-# Every value, layout, slot, prototype and macro of the headers against the table.
+# Compares every value, layout, slot, prototype and macro of the headers with the table.
 check_PROGRAMS += tests/abi/abi12_test
 TESTS += tests/abi/abi12_test
 tests_abi_abi12_test_SOURCES = tests/abi/abi_facts.h
@@ -128,7 +128,7 @@ tests_abi_foreign20_local_LDADD = -ldl
 EXTRA_tests_abi_foreign20_local_DEPENDENCIES = libdat2.la tests/abi/foreign20_plugin.la
 TESTS += tests/abi/foreign20_consumer tests/abi/foreign20_local
 
-# Both libraries in one process, and so both foreign plugins, whose symbols have the same names: each is linked to its own.
+# Both libraries in one process, and so both foreign plugins. Their symbols have the same names, so each is linked to itself.
 check_PROGRAMS += tests/abi/both_test
 tests_abi_both_test_CPPFLAGS = $(FOREIGN20_CPPFLAGS) \
 	-DFOREIGN12_PLUGIN='"$(abs_builddir)/tests/abi/.libs/foreign_plugin.so"' \

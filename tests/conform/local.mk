@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The conformance suite over soft0, the suite's own behaviour, and that it fails where a provider is wrong.
+# Tests of the conformance suite: over soft0, of its own behaviour, and that it fails where a provider is wrong.
 TESTS += tests/conform/server.sh tests/conform/datconform.sh
 # Under the sanitizers, sdk/wrapped.sh runs the same clauses over the same adapter, beneath the wrappers.
 if !SANITIZED
@@ -12,7 +12,7 @@ tests/conform/server.log: tests/conform/crowd$(EXEEXT)
 
 tests/conform/server.log tests/conform/datconform.log tests/conform/soft0.log tests/conform/strict.log tests/conform/mutants.log: datconform$(EXEEXT)
 
-# -rpath makes a shared object of it, though it is not installed.
+# -rpath makes libtool build a shared object, although it is not installed.
 check_LTLIBRARIES += libmutant.la
 libmutant_la_SOURCES = tests/conform/mutant.c tests/conform/mutant.h tests/conform/mutant_order.c
 libmutant_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'

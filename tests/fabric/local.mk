@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. Their results are
-# fabric/NAME.log and .trs. A test is tests/fabric/NAME.sh; FABRIC_OPTIONS_NAME are what `lab run` is told for it,
-# the last of two --timeout counts.
+# The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. A test is
+# tests/fabric/NAME.sh, and its results are fabric/NAME.log and .trs. `lab run` gets FABRIC_OPTIONS_NAME as its options after those
+# that all tests have, so a --timeout here replaces theirs.
 FABRIC_TESTS = verbs_test adapters_test profiles_test datctl_test wire_test dat20_test fault_test hostile_test api_test vipl_test \
 	hosts_test vipl_hosts_test
-# `make fabric/conform_test.trs`, not of check-fabric: a connection qualifier is a port over a device, and one that
-# datconform has found unused may be the source port of somebody's connection when it comes to listen there.
+# `make fabric/conform_test.trs` runs this test, and check-fabric does not. Over a device a connection qualifier is a port, and a
+# port that datconform has found unused may be the source port of another connection when datconform listens there.
 FABRIC_OTHER_TESTS = conform_test
 FABRIC_HOST_TESTS = lab_test
 FABRIC_OPTIONS_conform_test = --timeout 2400
@@ -45,7 +45,7 @@ TWIST_SOURCES = tests/fabric/twist.c tests/fabric/twist_device.c tests/fabric/tw
 
 # The same source over our library and over OFED's.
 if HAVE_RDMA
-# What `lab run --as` preloads. The functions that it stands before are those of the libraries that it loads.
+# `lab run --as` preloads this library. It interposes functions of verbs and librdmacm, so it loads both itself.
 FABRIC_LIBS += libtwist.la
 check_LTLIBRARIES += libtwist.la
 libtwist_la_SOURCES = $(TWIST_SOURCES) tests/fabric/twist_words.c
@@ -58,27 +58,27 @@ FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_te
 	tests/fabric/fence_test tests/fabric/hostile_test tests/fabric/grasp_test
 tests_fabric_early_test_SOURCES = tests/fabric/early_test.c
 tests_fabric_early_test_CPPFLAGS = $(API_CPPFLAGS)
-# its datp_cm_established() stands before libdatp's
+# its datp_cm_established() interposes libdatp's
 tests_fabric_early_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_fabric_early_test_LDADD = $(API_LIBS)
 tests_fabric_pipe_test_SOURCES = tests/fabric/pipe_test.c
 tests_fabric_pipe_test_CPPFLAGS = $(API_CPPFLAGS)
-# its sigaction() stands before the C library's
+# its sigaction() interposes the C library's
 tests_fabric_pipe_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_fabric_pipe_test_LDADD = $(API_LIBS)
 tests_fabric_fork_test_SOURCES = tests/fabric/fork_test.c
 tests_fabric_fork_test_CPPFLAGS = $(API_CPPFLAGS)
-# the program itself calls nothing of librdmacm, but stands before a function of it
+# the program calls no function of librdmacm, but interposes one
 tests_fabric_fork_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_fork_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_limit_test_SOURCES = tests/fabric/limit_test.c $(TWIST_SOURCES)
 tests_fabric_limit_test_CPPFLAGS = $(API_CPPFLAGS)
-# as of attempt_test
+# for the same reason as attempt_test
 tests_fabric_limit_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_limit_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_device_test_SOURCES = tests/fabric/device_test.c $(TWIST_SOURCES)
 tests_fabric_device_test_CPPFLAGS = $(API_CPPFLAGS)
-# as of attempt_test
+# for the same reason as attempt_test
 tests_fabric_device_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_device_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_hold_test_SOURCES = tests/fabric/hold_test.c
@@ -86,12 +86,12 @@ tests_fabric_hold_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_hold_test_LDADD = $(API_LIBS)
 tests_fabric_order_test_SOURCES = tests/fabric/order_test.c $(TWIST_SOURCES)
 tests_fabric_order_test_CPPFLAGS = $(API_CPPFLAGS)
-# as of attempt_test
+# for the same reason as attempt_test
 tests_fabric_order_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_order_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_fence_test_SOURCES = tests/fabric/fence_test.c $(TWIST_SOURCES)
 tests_fabric_fence_test_CPPFLAGS = $(API_CPPFLAGS)
-# as of attempt_test
+# for the same reason as attempt_test
 tests_fabric_fence_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_fence_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_post_test_SOURCES = tests/fabric/post_test.c $(TWIST_SOURCES)
@@ -102,12 +102,12 @@ tests_fabric_trap_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_trap_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_bound_test_SOURCES = tests/fabric/bound_test.c $(TWIST_SOURCES)
 tests_fabric_bound_test_CPPFLAGS = $(API_CPPFLAGS)
-# as of the next
+# for the same reason as attempt_test
 tests_fabric_bound_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_bound_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_attempt_test_SOURCES = tests/fabric/attempt_test.c $(TWIST_SOURCES)
 tests_fabric_attempt_test_CPPFLAGS = $(API_CPPFLAGS)
-# twist.c stands before the functions of libraries that the program itself does not call
+# twist.c interposes functions of libraries of which the program calls none
 tests_fabric_attempt_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_attempt_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_fault_test_SOURCES = tests/fabric/fault_test.c
@@ -115,7 +115,7 @@ tests_fabric_fault_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_fault_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_hostile_test_SOURCES = tests/fabric/hostile_test.c tests/fabric/hostile.c tests/fabric/hostile.h
 tests_fabric_hostile_test_CPPFLAGS = $(API_CPPFLAGS)
-# its epoll_wait() stands before the C library's, its rdma_get_cm_event() before librdmacm's
+# its epoll_wait() interposes the C library's, its rdma_get_cm_event() librdmacm's
 tests_fabric_hostile_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_fabric_hostile_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_grasp_test_SOURCES = tests/fabric/grasp_test.c tests/fabric/hostile.c tests/fabric/hostile.h
@@ -133,7 +133,7 @@ tests_fabric_wire20_LDADD = -ldat2
 endif
 check_PROGRAMS += $(FABRIC_PROGS)
 
-# `make bench-fabric`: what a message costs over verbs, over our providers, and over OFED's.
+# `make bench-fabric` measures what a message costs over verbs, over our providers, and over OFED's.
 FABRIC_BENCH =
 if HAVE_RDMA
 FABRIC_BENCH += tests/fabric/bench_verbs tests/fabric/bench12
@@ -165,7 +165,7 @@ $(FABRIC_HOST_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
 $(FABRIC_TESTS:%=fabric/%.trs) $(FABRIC_OTHER_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
 	$(FABRIC_RUN) --timeout 600 $(FABRIC_OPTIONS_$*) -- bash $(abs_top_srcdir)/tests/fabric/$*.sh
 
-# One after the other: a guest takes two processors.
+# The tests run one after the other, because a guest takes two processors.
 if HAVE_RDMA
 check-fabric: all $(FABRIC_NEEDS)
 	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) -j1 $(FABRIC_RESULTS)

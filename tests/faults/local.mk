@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Allocations and system calls that fail. -rpath makes a shared object of the shim, though it is not installed.
+# Tests in which allocations and system calls fail. -rpath makes libtool build the shim as a shared object, although it is not
+# installed.
 check_LTLIBRARIES += libfaults.la
 libfaults_la_SOURCES = tests/faults/shim.c tests/faults/shim.h
 libfaults_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -U_FORTIFY_SOURCE

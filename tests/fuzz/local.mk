@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The fuzz targets are clang's affair, whichever compiler builds the rest, and have sanitizers of their own: a sanitized tree
-# would build the same once more.
+# clang compiles the fuzz targets, whichever compiler builds the rest. They have sanitizers of their own, so a sanitized tree leaves
+# them out.
 FUZZ_FILES = tests/fuzz/conf_fuzz.c registry/conf.c registry/conf_ini.c
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c log/near.c
@@ -41,7 +41,7 @@ endif
 EXTRA_DIST += tests/fuzz/fuzz.sh tests/fuzz/files_fuzz.c tests/fuzz/remote_fuzz.c tests/fuzz/ctl_fuzz.c tests/fuzz/wire_fuzz.c
 EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dict tests/fuzz/corpus
 
-# The handshake of the soft provider: the provider itself is built anew, libdatp is as it is, and of no use to sanitizers.
+# The handshake of the soft provider. The provider's sources are compiled anew with sanitizers; libdatp is linked as it is, without.
 HANDSHAKE_FUZZ_FILES = tests/fuzz/handshake_fuzz.c tests/soft/hostile/hostile.c \
 	$(filter providers/soft/%.c,$(libdatsoft_la_SOURCES))
 if HAVE_LIBFUZZER

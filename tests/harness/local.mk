@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The harness every C test links (with $(HARNESS_LIBS)), and the proof that it reports what is broken as broken.
+# The harness that every C test links (with $(HARNESS_LIBS)), and the tests that it reports failures.
 # A test program needs: foo_CPPFLAGS = $(HARNESS_CPPFLAGS), foo_LDADD = $(HARNESS_LIBS) and the library under test.
 HARNESS_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -I$(top_srcdir)/tests/harness
 HARNESS_LIBS = libharness.la
@@ -18,9 +18,9 @@ tests_harness_sick_SOURCES = tests/harness/sick.c
 tests_harness_sick_CPPFLAGS = $(HARNESS_CPPFLAGS)
 tests_harness_sick_LDADD = $(HARNESS_LIBS)
 
-# sick is no test: verdict.sh runs it and looks at what is said of it.
+# sick is no test of its own: verdict.sh runs it and checks how its failures are reported.
 TESTS += tests/harness/well
-# The scripts run nothing in which a sanitizer could find something that it does not find elsewhere.
+# The scripts run no code in which a sanitizer could find more than it finds in other tests.
 if !SANITIZED
 TESTS += tests/harness/verdict.sh tests/harness/layers.sh tests/harness/style.sh
 endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The installed tree, used as a stranger uses it.
 AM_TESTS_ENVIRONMENT += CFLAGS='$(CFLAGS)'; export CFLAGS;
-# What is installed is what was built, and the other tests run that under the sanitizers.
+# The installed code is the code that was built, which the other tests run under the sanitizers.
 if !SANITIZED
 TESTS += tests/install/install.sh
 endif

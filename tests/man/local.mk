@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual against what it describes.
-# These run nothing of what has been built, in which a sanitizer could find something that it does not find elsewhere.
+# Tests that compare the manual with what it describes. They run no built code in which a sanitizer could find more than it
+# finds in other tests.
 if !SANITIZED
 TESTS += tests/man/names.sh tests/man/pages.sh tests/man/examples.sh tests/man/html.sh
 endif

@@ -4,7 +4,7 @@ MOCK_SOURCES = tests/mocks/mock.c tests/mocks/mock.h tests/mocks/mock_slots.h
 MOCK_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 MOCK_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 
-# Those that are useful to others are installed: datp-mocks(7).
+# These mocks are useful to others, and are installed: datp-mocks(7).
 mockdir = $(plugindir)/mocks
 mock_HEADERS = tests/mocks/mock.h
 mock_LTLIBRARIES = \
@@ -54,7 +54,7 @@ mock_undefined_la_SOURCES = $(MOCK_SOURCES)
 mock_undefined_la_CPPFLAGS = $(MOCK_CPPFLAGS) -DMOCK_UNDEFINED
 mock_undefined_la_LDFLAGS = $(MOCK_LDFLAGS)
 
-# The others test libdat itself. -rpath makes libtool build them shared.
+# These mocks test libdat itself, and are not installed. -rpath makes libtool build them shared all the same.
 MOCK_CHECK_LDFLAGS = $(MOCK_LDFLAGS) -rpath $(abs_top_builddir)/nowhere
 MOCKS_CHECK = \
 	mock_two_names.la \

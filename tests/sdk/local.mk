@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Plugins old, new and odd, and the way of a newcomer to a plugin of his own.
+# Plugins of each released SDK, odd plugins, wrappers, and what a newcomer does to write a plugin.
 TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh
-# One thread opens each adapter of duties.sh.
+# In duties.sh one thread opens each adapter, so the thread sanitizer could find nothing there.
 if !SANITIZED_THREADS
 TESTS += tests/sdk/duties.sh
 endif
-# These are about headers, and about what is installed: the other tests run the code of both under the sanitizers.
+# These tests are about headers, and about what is installed. The other tests run the code of both under the sanitizers.
 if !SANITIZED
 TESTS += tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh
 endif
 EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh $(SDK_RELEASED)
-# `make install` links the libraries again, in their places in the build tree: no other test may run meanwhile.
+# `make install` links the libraries in the build tree again, so no other test may run meanwhile.
 INSTALLING = tests/install/install.log tests/sdk/path.log tests/sdk/mocks.log
 $(INSTALLING): $(filter-out $(INSTALLING),$(TEST_LOGS))
 tests/sdk/path.log: $(filter tests/install/install.log,$(TEST_LOGS))
 tests/sdk/mocks.log: $(filter tests/install/install.log tests/sdk/path.log,$(TEST_LOGS))
 tests/sdk/wrapped.log: datconform$(EXEEXT)
 
-# A wrapper of the tests' own beneath itself.
+# A wrapper made for this test, which is also opened on top of itself.
 check_LTLIBRARIES += watch.la
 watch_la_SOURCES = tests/sdk/watch.c
 watch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
@@ -29,7 +29,7 @@ tests_sdk_wrap_test_LDADD = $(HARNESS_LIBS) libdat.la
 tests_sdk_wrap_test_DEPENDENCIES = $(HARNESS_LIBS) libdat.la watch.la libdatsoft.la
 TESTS += tests/sdk/wrap_test
 
-# The template, with a mutation for each duty that is looked at in an adapter.
+# The template, with a mutation for each duty that libdatp checks in an adapter.
 check_LTLIBRARIES += mutant.la
 mutant_la_SOURCES = tests/sdk/mutant.c
 mutant_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
@@ -43,7 +43,7 @@ tests_sdk_story_LDADD = libdat.la
 tests_sdk_tour_SOURCES = tests/sdk/tour.c
 tests_sdk_tour_LDADD = libdat.la
 
-# The headers of every SDK, as they are released; each new minor adds them, and a plugin and a wrapper built from them.
+# The headers of every released SDK. Each new minor version adds its headers, and a plugin and a wrapper that are built from them.
 SDK_RELEASED = \
 	tests/abi/sdk-0.1/datp/provider.h \
 	tests/abi/sdk-0.1/datp/provider_post.h \
@@ -69,7 +69,7 @@ SDK_RELEASED = \
 	tests/abi/sdk-0.6/datp/provider_post.h \
 	tests/abi/sdk-0.6/datp/wrap.h
 
-# One source, one library for each way of being odd: .libs/odd_ODDITY.so.
+# One source is built into one library for each oddity: .libs/odd_ODDITY.so.
 ODD_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
 ODD = odd_none.la odd_sdk01.la odd_sdk02.la watch_sdk02.la odd_sdk03.la watch_sdk03.la odd_sdk04.la watch_sdk04.la odd_sdk05.la watch_sdk05.la odd_sdk06.la watch_sdk06.la odd_cxx.la watch_cxx.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_trait.la odd_trait_sdk04.la odd_small.la odd_slow.la
 check_LTLIBRARIES += $(ODD)

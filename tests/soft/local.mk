@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The soft provider looked at from inside, and under strain.
+# Tests of the soft provider from inside, and under strain.
 SOFT_TEST_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
 SOFT_TEST_LIBS = libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 check_LTLIBRARIES += libsoft_core.la
@@ -18,14 +18,14 @@ SOFT_UNIT_TESTS = \
 	tests/soft/sock_test \
 	tests/soft/xfer_test
 
-# Not among those that run under valgrind too: it asks about memory that is not there, which valgrind reports.
+# pages_test does not run under valgrind: it asks about memory that is not mapped, which valgrind reports.
 check_PROGRAMS += $(SOFT_UNIT_TESTS) tests/soft/pages_test
 TESTS += $(SOFT_UNIT_TESTS) tests/soft/pages_test
 
 tests_soft_arena_test_SOURCES = tests/soft/arena_test.c
 tests_soft_arena_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_arena_test_LDADD = $(SOFT_TEST_LIBS)
-# They contain mr.c and ia.c, with other definitions behind some names.
+# its two sources include mr.c and ia.c, with other definitions for some names
 tests_soft_bounds_test_SOURCES = tests/soft/bounds_test.c tests/soft/bounds_serve.c
 tests_soft_bounds_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_bounds_test_LDADD = $(SOFT_TEST_LIBS)
@@ -54,7 +54,7 @@ tests_soft_xfer_test_SOURCES = tests/soft/xfer_test.c
 tests_soft_xfer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_xfer_test_LDADD = $(SOFT_TEST_LIBS)
 
-# Black-box programs, by the helpers of the API's tests.
+# Black-box programs, which use the helpers of tests/api.
 SOFT_API_TESTS = \
 	tests/soft/arrival_test \
 	tests/soft/corrupt_test \
@@ -105,7 +105,7 @@ tests_soft_end_test_SOURCES = tests/soft/end_test.c
 tests_soft_end_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_end_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
-# It stands before functions of the C library, for the plugin too.
+# it interposes functions of the C library, also for the plugin
 tests_soft_fork_test_SOURCES = tests/soft/fork_test.c
 tests_soft_fork_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_fork_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
@@ -129,7 +129,7 @@ tests_soft_hostile_test_SOURCES = tests/soft/hostile_test.c
 tests_soft_hostile_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
-# The attacker, and what it is let loose on.
+# The attacker, and the tests in which it attacks.
 check_LTLIBRARIES += libhostile.la
 libhostile_la_SOURCES = tests/soft/hostile/hostile.c tests/soft/hostile/hostile.h
 libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
@@ -197,8 +197,8 @@ if HAVE_VALGRIND
 TESTS += tests/soft/pages_quiet.sh
 endif
 
-# The provider's own sources once more, with the model checker behind their atomics. It has coroutines, which
-# sanitizers do not know.
+# The provider's own sources, compiled once more so that their atomics call the model checker. It uses coroutines, which the
+# sanitizers do not understand.
 if !SANITIZED
 check_PROGRAMS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test \
 	tests/soft/model_attack_test tests/soft/model_srq_test
@@ -245,7 +245,7 @@ tests_soft_model_bias_test_SOURCES = \
 tests_soft_model_bias_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_bias_test_LDADD = $(SOFT_TEST_LIBS)
 
-# What is left to chance in these takes many runs to be found. Each variable may be set: tests/README.md.
+# These tests depend on chance, so they need many runs to find something. Each variable can be set: tests/README.md.
 SOFT_CAMPAIGNS = \
 	tests/soft/hostile/scribble_test \
 	tests/soft/arrival_test \

@@ -18,7 +18,7 @@ TOOLS_TESTS = \
 	tests/tools/log.sh \
 	tests/tools/misconfigured.sh \
 	tests/tools/tutorial.sh
-# Of the tools, datperf alone has several threads of its own.
+# datperf is the only tool with several threads of its own.
 if SANITIZED_THREADS
 TESTS += tests/tools/datperf.sh tests/tools/exchange.sh
 else

@@ -32,7 +32,7 @@ tests_vipl_abi_test_SOURCES = tests/vipl/abi_test.c tests/vipl/dialect.cc
 tests_vipl_abi_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_abi_test_LDADD = $(HARNESS_LIBS)
 
-# A wrapper that makes the adapter beneath odd.
+# A wrapper that makes the adapter beneath it behave oddly.
 check_LTLIBRARIES += odd.la
 odd_la_SOURCES = tests/vipl/odd.c
 odd_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
@@ -66,7 +66,7 @@ tests_vipl_habit_test_SOURCES = tests/vipl/habit_test.c
 tests_vipl_habit_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_habit_test_LDADD = $(VIPL_TEST_LIBS)
 
-# Its peers speak to the adapter.
+# its peers use the adapter without libvipl
 tests_vipl_hostile_test_SOURCES = tests/vipl/hostile_test.c
 tests_vipl_hostile_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_hostile_test_LDADD = $(VIPL_TEST_LIBS) libdat.la

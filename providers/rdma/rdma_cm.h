@@ -16,15 +16,15 @@ enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
 /* Handles events of the channel. Service thread. */
 void rdma_cm_event(void *arg, uint32_t events);
 /*
- * Called when the peer has been heard of over the queue pair, which may be before its confirmation of
- * the connection: that confirms the connection as well. Service thread.
+ * Called when something of the peer has arrived over the queue pair. That confirms the connection, too, if
+ * the peer's confirmation has not arrived yet. Service thread.
  */
 void rdma_ep_heard(struct datp_ep *ep);
-/* The same for a message that has been kept, on any thread. EP lock. */
+/* The same for an early receive, on any thread. EP lock. */
 void rdma_ep_heard_locked(struct rdma_ep *ep);
 /* Sends the request of the endpoint's attempt once more. Service thread. */
 void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep);
-/* Handles the result of rdma_conn_connect() on a thread of its own. Service thread. */
+/* Handles the result of an rdma_conn_connect(), also of one that a worker has called. Service thread. */
 void rdma_connect_result(struct rdma_conn *conn, int err);
 
 #endif

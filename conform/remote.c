@@ -326,7 +326,7 @@ DAT_RETURN remote_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD
 	return ret;
 }
 
-/* Takes the event of an answer, with handles and pointers of this process. */
+/* Takes the event out of an answer, and puts stand-ins and copies in the place of its handles and pointers. */
 static void take_event(DAT_EVENT *event)
 {
 	DAT_EVENT_DATA *data = &event->event_data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An SDK plugin that opens and closes, and no more. It is built many times, and each binary is
- * named for what is odd about it, which its macros tell:
+ * An SDK plugin that can only be opened and closed. It is built many times, with other macros each time.
+ * The macros make the plugin odd, and its file is named for the oddity:
  *
  *	ODD_MAJOR	built with an SDK of another major version
  *	ODD_MINOR	built with an SDK of a much later minor version
@@ -150,7 +150,7 @@ static void odd_ep_disconnect(struct datp_ep *ep, enum datp_close how)
 	.ep_connect = odd_ep_connect, .cr_accept = odd_cr_accept, .cr_reject = odd_cr,             \
 	.cr_free = ODD_CR_FREE, .ep_disconnect = odd_ep_disconnect
 
-/* With a tail of later SDKs; only ODD_FUTURE's size includes it. */
+/* The ops, followed by an op of a later SDK, which only the size of ODD_FUTURE includes. */
 static const struct {
 	struct datp_ops known;
 	void (*unheard_of)(void);

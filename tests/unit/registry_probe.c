@@ -5,8 +5,8 @@
  *
  *	registry_probe LIBDAT NAME...
  *
- * Prints "secure 0|1", "listed N", and "NAME RETURN" for each name. Without names: for each adapter
- * that the registry lists, as programs that look for one they can use do.
+ * Prints "secure 0|1", "listed N", and "NAME RETURN" for each name. Without names it opens each
+ * adapter that the registry lists, as programs do that look for an adapter they can use.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -75,6 +75,8 @@ static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, st
 					.srq = ep->srq != NULL };
 	port->pz = soft_pz_id(ep->pz);
 	atomic_store_explicit(&port->open, 0, memory_order_relaxed);
+	/* the memory may hold the receives of an endpoint that has been freed */
+	atomic_store_explicit(&port->rq_posted, 0, memory_order_relaxed);
 	return DATP_OK;
 }
 

@@ -154,12 +154,31 @@ static void limit_in_dat_conf_is_kept_to(void)
 	received(0, MIDDLE);
 }
 
+/* A new endpoint may have the memory of one that has been freed, with its receives in it. */
+static void receive_of_a_freed_endpoint_gets_no_message(void)
+{
+	enum { NEVER_EAGER = 2 * LONG };
+
+	api_pair_make(&pair, NULL);
+	REQUIRE_DAT(api_recv(pair.a.ep, &buf, 0, NEVER_EAGER, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, NEVER_EAGER, 1), DAT_SUCCESS);
+	api_disconnect(&pair);
+	api_end_free(&pair.a);
+	api_end_free(&pair.b);
+	api_pair_make(&pair, NULL);
+	send_from(0, NEVER_EAGER);
+	API_EMPTY(pair.b.recv);
+	API_EMPTY(pair.a.request);
+	CHECK(!is_there(0, NEVER_EAGER));
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(message_whose_receive_is_there_is_copied_once),
 	CHECK_TEST(receiver_that_has_not_come_by_is_sent_on_ahead),
 	CHECK_TEST(message_without_a_receive_does_not_wait),
 	CHECK_TEST(messages_of_both_ways_complete_in_order),
 	CHECK_TEST(message_for_a_shared_queue_does_not_wait),
+	CHECK_TEST(receive_of_a_freed_endpoint_gets_no_message),
 	CHECK_END
 };
 

@@ -20,6 +20,7 @@
 #include "setup.h"
 #include "share.h"
 #include "strict.h"
+#include "unready.h"
 #include "xfer.h"
 #include <errno.h>
 #include <sched.h>
@@ -481,7 +482,10 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 		soft_fence();
 		if (!soft_recv_posted(dir->tp, seq)) {
 			*status = DAT_DTO_ERR_RECEIVER_NOT_READY;
-			return dir->initiator && soft_strict_not_ready(dir->ep);
+			if (dir->initiator)
+				return soft_strict_not_ready(dir->ep);
+			soft_unready_watch(dir->ep);
+			return false;
 		}
 	}
 	desc = soft_port_desc(dir->tp, dir->tl, seq);

@@ -139,7 +139,7 @@ void soft_port_begin(struct soft_ep *ep)
 	ep->msg = ep->credit = ep->in_msg = ep->announced = ep->executed = ep->turns =
 		ep->sq_reaped = 0;
 	ep->credits = soft_ia(ep->base.obj.ia)->strict ? 0 : SOFT_CREDITS;
-	ep->rnr_until = ep->suppressed = 0;
+	ep->rnr_until = ep->unready_until = ep->suppressed = 0;
 	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->turn_expired = ep->rest[0] = ep->rest[1] = false;
 }
 

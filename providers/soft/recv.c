@@ -22,6 +22,7 @@
 #include "srq.h"
 #include "tick.h"
 #include "turn.h"
+#include "unready.h"
 #include "window.h"
 #include "xfer.h"
 #include <errno.h>
@@ -244,7 +245,8 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 	}
 	*ep->unexpected_end = m;
 	ep->unexpected_end = &m->next;
-	ep->unexpected_count++;
+	if (!ep->unexpected_count++)
+		soft_unready_watch(ep);
 }
 
 /* Completes what waited for the message that has been taken now. */

@@ -301,6 +301,14 @@ struct soft_ep {
 	uint64_t rnr_until;
 	uint32_t rnr_seq;
 	uint32_t suppressed; /* ... the last so many requests have suppressed completions */
+	/* unready.c: a message that has found no receive may wait. Written under the EP lock */
+	_Atomic bool unready;
+	/*
+	 * ... the peer's message `unready_msg` waits, and may do so until then, as counted at the looks; 0: none waits. The program
+	 * has been told that one waited on the connection `unready_told`. EP lock
+	 */
+	uint64_t unready_until, unready_looked;
+	uint32_t unready_msg, unready_told;
 };
 
 struct soft_srq {
@@ -347,7 +355,8 @@ struct soft_ia {
 	char realm[SOFT_REALM_MAX + 1];
 	bool want_cma;
 	bool strict;		    /* see strict.h */
-	_Atomic bool strict_waits;  /* requests of an endpoint wait: the tick looks at them */
+	_Atomic bool unready;	    /* an endpoint is marked as `unready`: the tick looks at it; unready.c */
+	uint64_t unready_next;	    /* when it looks again; 0: it has not begun. Service thread */
 	uint32_t want_share;	 /* enum soft_sharing */
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */

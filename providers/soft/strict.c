@@ -7,9 +7,8 @@
 #include "bound.h"
 #include "exec.h"
 #include "mr.h"
-#include "port.h"
 #include "recv.h"
-#include "tick.h"
+#include "unready.h"
 
 /* Returns true if each segment is in memory that has the right to remote writes. */
 static bool sink_is_remote(const struct soft_mr *own, const struct datp_sge *iov, int n)
@@ -60,16 +59,8 @@ static bool is_waiting(const struct soft_ep *ep)
 
 void soft_strict_look_later(struct soft_ep *ep)
 {
-	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-
-	if (!is_waiting(ep))
-		return;
-	/*
-	 * relaxed: only tells the tick to look, which takes the EP lock for each endpoint. The timer is not set again while the
-	 * tick is due, because posts in quick succession would put it off for ever
-	 */
-	if (!atomic_exchange_explicit(&ia->strict_waits, true, memory_order_relaxed))
-		soft_tick_set(ia);
+	if (is_waiting(ep))
+		soft_unready_watch(ep);
 }
 
 bool soft_strict_not_ready(struct soft_ep *ep)
@@ -89,35 +80,19 @@ bool soft_strict_not_ready(struct soft_ep *ep)
 		datp_log(1,
 			 "soft: adapter %s: a message has found no receive for %d ms, so its connection ends; post receives at "
 			 "the peer before this side sends, as RDMA hardware needs it (strict=on)",
-			 ia->base.name, SOFT_STRICT_RNR_MS);
+			 ia->base.name, SOFT_UNREADY_MS);
 		return true;
 	}
-	ep->rnr_until = now + SOFT_STRICT_RNR_MS;
+	ep->rnr_until = now + SOFT_UNREADY_MS;
 	ep->rnr_seq = seq;
 	return false;
 }
 
-bool soft_strict_serve(struct soft_ia *ia)
+bool soft_strict_look(struct soft_ep *ep)
 {
-	bool left = false;
-
-	/* relaxed: whoever sets it sets the timer afterwards */
-	if (!atomic_exchange_explicit(&ia->strict_waits, false, memory_order_relaxed))
+	if (!soft_ia(ep->base.obj.ia)->strict || !is_waiting(ep))
 		return false;
-	for (uint32_t i = 0; i < ia->port_next; i++) {
-		struct soft_ep *ep = soft_port_ep(ia, i);
-
-		if (!ep)
-			continue;
-		datp_lock(&ep->base.lock);
-		if (is_waiting(ep)) {
-			soft_exec_run(ep, true);
-			soft_sq_reap(ep);
-			left = left || is_waiting(ep);
-		}
-		datp_unlock(&ep->base.lock);
-	}
-	if (left)
-		atomic_store_explicit(&ia->strict_waits, true, memory_order_relaxed);
-	return left;
+	soft_exec_run(ep, true);
+	soft_sq_reap(ep);
+	return is_waiting(ep);
 }

@@ -2,9 +2,10 @@
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
  * each tick it looks at teardowns of connections (teardown.c), binds that wait for accesses to the old window (recv.c), messages
- * that the kernel had no memory for (sock.c), and rings whose next sender does not publish (held.c). If there are several
- * peers, the timer runs slowly all the time, for what one of them takes away from another (lost.c). Invariant: whoever adds
- * something that waits sets the timer afterwards, and the timer is set again as long as something is left.
+ * that the kernel had no memory for (sock.c), and rings whose next sender does not publish (held.c). The timer runs slowly
+ * while a message may wait for its receive (unready.c), and, if there are several peers, all the time, for what one of them
+ * takes away from another (lost.c). Invariant: whoever adds something that waits sets the timer afterwards, and the timer is
+ * set again as long as something is left.
  */
 #include "tick.h"
 #include "held.h"
@@ -13,7 +14,7 @@
 #include "recv.h"
 #include "setup.h"
 #include "sock.h"
-#include "strict.h"
+#include "unready.h"
 #include <string.h>
 #include <errno.h>
 #include <sys/epoll.h>
@@ -58,7 +59,7 @@ static void tick_event(void *arg, uint32_t events)
 {
 	struct soft_ia *ia = arg;
 	uint64_t count;
-	bool more;
+	bool more, lost = soft_lost_watches(ia), unready = soft_unready_watches(ia);
 
 	(void)events;
 	(void)!read(ia->tick_fd, &count, sizeof count);
@@ -66,16 +67,17 @@ static void tick_event(void *arg, uint32_t events)
 	 * This comes first, because it replaces the time that another thread has set: what that
 	 * thread waits for is looked at below, and a time that it sets from now on is not replaced.
 	 */
-	if (soft_lost_watches(ia)) {
-		timer_set(ia, SOFT_LOST_LOOK_MS * 1000000L);
+	if (lost || unready)
+		timer_set(ia, (unready ? SOFT_UNREADY_LOOK_MS : SOFT_LOST_LOOK_MS) * 1000000L);
+	if (lost)
 		soft_lost_look(ia);
-	}
+	if (unready)
+		soft_unready_look(ia);
 	more = soft_teardowns_serve(ia);
 	more = binds_serve(ia) || more;
 	more = soft_sockets_retry(ia) || more;
 	more = soft_held_serve(ia) || more;
 	more = soft_teardowns_put_off_serve(ia) || more;
-	more = soft_strict_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

@@ -179,6 +179,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define EXEC_MOST		  16u
 #define HELD_SPINS		  1
 #define soft_tick_set(ia)	  model_tick_set(ia)
+#define soft_unready_watch(ep)	  ((void)(ep)) /* messages to the user */
 bool model_bound_over(void);
 #define soft_ep_unanswered(ep)	  model_ep_fail(ep)
 #define soft_peer_wake(peer)	  model_peer_wake(peer)

@@ -494,3 +494,75 @@ CLAUSE_BARE("CONSUMER-65")
 	close(said);
 	CHECK_RET(dat_psp_free(psp), DAT_SUCCESS);
 }
+
+/*
+ * Ends the connections of the ends a, and resets these and the ends b, which they were connected to in any order. Each b
+ * has one receive posted.
+ */
+static void end_and_reset(struct kit_end *a, struct kit_end *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		MUST_RET(dat_ep_disconnect(a[i].ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	for (int i = 0; i < n; i++) {
+		kit_conn(a[i].connect, a[i].ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		kit_over(b[i].connect, b[i].ep);
+		kit_dto(b[i].recv, b[i].ep, 1, DAT_DTO_ERR_FLUSHED);
+		MUST_RET(dat_ep_reset(a[i].ep), DAT_SUCCESS);
+		MUST_RET(dat_ep_reset(b[i].ep), DAT_SUCCESS);
+	}
+}
+
+/* Eight requests are under way at once. No program asks a second time, since each request is accepted. */
+CLAUSE("CONSUMER-67")
+{
+	enum { ENDS = 8, ROUNDS = 5 };
+	DAT_EVD_HANDLE cr_evd = kit_evd(ENDS, DAT_EVD_CR_FLAG);
+	struct kit_buf buf = kit_buf(64, KIT_LOCAL);
+	struct kit_end a[ENDS], b[ENDS];
+	DAT_CONN_QUAL qual;
+
+	kit_psp(cr_evd, &qual);
+	for (int i = 0; i < ENDS; i++) {
+		kit_end(&a[i], NULL);
+		kit_end(&b[i], NULL);
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < ENDS; i++)
+			MUST_RET(kit_connect(a[i].ep, qual), DAT_SUCCESS);
+		for (int i = 0; i < ENDS; i++) {
+			MUST_RET(kit_recv(b[i].ep, &buf, 0, 64, 1), DAT_SUCCESS);
+			MUST_RET(dat_cr_accept(kit_cr(cr_evd), b[i].ep, 0, NULL), DAT_SUCCESS);
+		}
+		for (int i = 0; i < ENDS; i++) {
+			kit_conn(a[i].connect, a[i].ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+			kit_conn(b[i].connect, b[i].ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		}
+		end_and_reset(a, b, ENDS);
+	}
+}
+
+/* A server greets as soon as it has ESTABLISHED. Its client takes that event later, and posts its receive then. */
+CLAUSE("CONSUMER-68")
+{
+	enum { ROUNDS = 5 };
+	struct kit_buf buf = kit_buf(8192, KIT_LOCAL);
+	struct kit_pair p;
+
+	kit_pair_unconnected(&p, NULL);
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		kit_fill(buf.mem, 24, round);
+		memset(buf.mem + 4096, 0, 24);
+		MUST_RET(kit_recv(p.b.ep, &buf, 6144, 24, 1), DAT_SUCCESS);
+		MUST_RET(kit_connect(p.a.ep, p.qual), DAT_SUCCESS);
+		MUST_RET(dat_cr_accept(kit_cr(p.cr_evd), p.b.ep, 0, NULL), DAT_SUCCESS);
+		kit_conn(p.b.connect, p.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		MUST_RET(kit_send(p.b.ep, &buf, 0, 24, 2, DEFAULT), DAT_SUCCESS);
+		kit_sleep_ms(t.quiet_ms);
+		kit_conn(p.a.connect, p.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		MUST_RET(kit_recv(p.a.ep, &buf, 4096, 100, 3), DAT_SUCCESS);
+		CHECK_NUM(kit_dto(p.a.recv, p.a.ep, 3, DAT_DTO_SUCCESS).transfered_length, 24);
+		CHECK_THAT(kit_filled(buf.mem + 4096, 24, round));
+		kit_dto(p.b.request, p.b.ep, 2, DAT_DTO_SUCCESS);
+		end_and_reset(&p.a, &p.b, 1);
+	}
+}

@@ -374,3 +374,67 @@ CLAUSE("CONSUMER-63")
 	CHECK_NUM(dat_evd_dequeue(p.a.recv, &event), DAT_QUEUE_EMPTY);
 	CHECK_NUM(dat_evd_dequeue(p.a.request, &event), DAT_QUEUE_EMPTY);
 }
+
+/* Connected endpoints: side a sends, and all receives of side b complete into one EVD. */
+#define STREAMS 8
+
+struct streams {
+	DAT_EVD_HANDLE sent, got, connect;
+	DAT_EP_HANDLE a[STREAMS], b[STREAMS];
+	struct kit_buf from, to;
+	size_t longest; /* the length of the second message of each endpoint */
+};
+
+static void streams_make(struct streams *s)
+{
+	DAT_EVD_HANDLE cr_evd = kit_evd(8, DAT_EVD_CR_FLAG);
+	DAT_EP_ATTR attr = kit_attr();
+	DAT_CONN_QUAL qual;
+
+	s->longest = attr.max_message_size;
+	s->from = kit_buf(s->longest, KIT_SINK);
+	s->to = kit_buf(s->longest, KIT_REMOTE);
+	s->sent = kit_evd(64, DAT_EVD_DTO_FLAG);
+	s->got = kit_evd(64, DAT_EVD_DTO_FLAG);
+	s->connect = kit_evd(64, DAT_EVD_CONNECTION_FLAG);
+	kit_psp(cr_evd, &qual);
+	for (int i = 0; i < STREAMS; i++) {
+		s->a[i] = ep_on(s->sent, s->connect, &attr);
+		s->b[i] = ep_on(s->got, s->connect, &attr);
+		for (uint64_t n = 0; n < 2; n++)
+			MUST_RET(kit_recv(s->b[i], &s->to, 0, s->longest, n), DAT_SUCCESS);
+		MUST_RET(kit_connect(s->a[i], qual), DAT_SUCCESS);
+		MUST_RET(dat_cr_accept(kit_cr(cr_evd), s->b[i], 0, NULL), DAT_SUCCESS);
+		want_established(s->connect, 2);
+	}
+}
+
+/* Sends a message over each endpoint. The RDMA Read behind it completes only after the message has arrived. */
+static void streams_send(const struct streams *s, size_t length)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		MUST_RET(kit_send(s->a[i], &s->from, 0, length, 1, DEFAULT), DAT_SUCCESS);
+		MUST_RET(kit_read(s->a[i], kit_seg(&s->from, 0, 8), kit_target(&s->to, 0, 8), 2, DEFAULT),
+			 DAT_SUCCESS);
+		kit_dto(s->sent, s->a[i], 1, DAT_DTO_SUCCESS);
+		kit_dto(s->sent, s->a[i], 2, DAT_DTO_SUCCESS);
+	}
+}
+
+CLAUSE("CONSUMER-66")
+{
+	enum { ROUNDS = 20 };
+	struct streams s;
+
+	streams_make(&s);
+	for (int round = 0; round < ROUNDS; round++) {
+		streams_send(&s, 64);
+		streams_send(&s, s.longest);
+		for (uint64_t n = 0; n < 2; n++)
+			for (int i = 0; i < STREAMS; i++)
+				kit_dto(s.got, s.b[i], n, DAT_DTO_SUCCESS);
+		for (int i = 0; i < STREAMS; i++)
+			for (uint64_t n = 0; n < 2; n++)
+				MUST_RET(kit_recv(s.b[i], &s.to, 0, s.longest, n), DAT_SUCCESS);
+	}
+}

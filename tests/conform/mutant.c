@@ -31,6 +31,7 @@ static const struct {
 	{ "dequeue_beside_waiter", DATP_CALL_evd_dequeue, DAT_INVALID_STATE, DAT_QUEUE_EMPTY },
 	{ "empty_has_class", DATP_CALL_evd_dequeue, DAT_QUEUE_EMPTY, DAT_QUEUE_EMPTY },
 	{ "empty_is_timeout", DATP_CALL_evd_dequeue, DAT_QUEUE_EMPTY, DAT_TIMEOUT_EXPIRED },
+	{ "empty_region_is_parameter", DATP_CALL_lmr_create, DAT_LENGTH_ERROR, DAT_INVALID_PARAMETER },
 	{ "cno_timed_out", DATP_CALL_cno_wait, DAT_QUEUE_EMPTY, DAT_TIMEOUT_EXPIRED },
 };
 
@@ -102,6 +103,10 @@ static bool before_wait(struct mutant *mutant, struct datp_wrap_call *call)
 	DAT_COUNT threshold = (DAT_COUNT)call->arg[2];
 
 	order_look(mutant);
+	if (order_gives_kept(mutant, call, AT(call, 3, DAT_EVENT))) {
+		*AT(call, 4, DAT_COUNT) = 0;
+		return false;
+	}
 	if ((breaks(mutant, "threshold_ignored") && threshold > 1) ||
 	    (breaks(mutant, "threshold_unchecked") && threshold < 1))
 		return passes_changed(mutant, call, 2, 1);
@@ -119,6 +124,19 @@ static bool is_too_early(struct mutant *mutant, const struct datp_wrap_call *cal
 		       __atomic_load_n(&mutant->unheard, __ATOMIC_ACQUIRE);
 }
 
+/* As over a device that ends the connection if a message of the passive side finds no receive. */
+static bool breaks_early_send(struct mutant *mutant, struct datp_wrap_call *call)
+{
+	const uint64_t words[] = { call->arg[0], DAT_CLOSE_ABRUPT_FLAG };
+
+	if (!breaks(mutant, "early_send_breaks") || call->id != DATP_CALL_ep_post_send ||
+	    (DAT_EP_HANDLE)(uintptr_t)call->arg[0] !=
+		    __atomic_load_n(&mutant->accepted, __ATOMIC_ACQUIRE))
+		return false;
+	datp_wrap_beneath(&mutant->base, DATP_CALL_ep_disconnect, words);
+	return true;
+}
+
 /* Sends and receives have their flags in the fourth argument after the endpoint, RDMA in the fifth. */
 static bool before_post(struct mutant *mutant, struct datp_wrap_call *call)
 {
@@ -127,6 +145,8 @@ static bool before_post(struct mutant *mutant, struct datp_wrap_call *call)
 
 	if (is_too_early(mutant, call))
 		return answers_itself(call, ERROR(DAT_INVALID_STATE));
+	if (breaks_early_send(mutant, call))
+		return answers_itself(call, DAT_SUCCESS);
 	if (breaks(mutant, "suppress_ignored"))
 		without = DAT_COMPLETION_SUPPRESS_FLAG;
 	if (breaks(mutant, "unsignalled_unchecked") || breaks(mutant, "mixed_wakes"))
@@ -212,7 +232,9 @@ static bool mutant_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 			return answers_itself(call, DAT_SUCCESS);
 	switch (call->id) {
 	case DATP_CALL_evd_wait: return before_wait(mutant, call);
-	case DATP_CALL_evd_dequeue: order_look(mutant); return true;
+	case DATP_CALL_evd_dequeue:
+		order_look(mutant);
+		return !order_gives_kept(mutant, call, AT(call, 1, DAT_EVENT));
 	case DATP_CALL_ep_post_send:
 	case DATP_CALL_ep_post_recv:
 	case DATP_CALL_ep_post_rdma_read:
@@ -255,6 +277,9 @@ static void bend_connection(struct mutant *mutant, DAT_EVENT *event)
 
 		__atomic_compare_exchange_n(&mutant->unheard, &heard, DAT_HANDLE_NULL, false,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		if (breaks(mutant, "some_unreachable") &&
+		    __atomic_add_fetch(&mutant->established, 1, __ATOMIC_RELAXED) % 16 == 0)
+			event->event_number = DAT_CONNECTION_EVENT_UNREACHABLE;
 		if (breaks(mutant, "private_data_short") && conn->private_data_size)
 			conn->private_data_size--;
 		if (breaks(mutant, "private_data_padded") && !conn->private_data_size)
@@ -334,6 +359,7 @@ static void after_wait(struct mutant *mutant, struct datp_wrap_call *call)
 	while (call->ret == DAT_SUCCESS && is_lost(mutant, AT(call, 3, DAT_EVENT)))
 		call->ret = datp_wrap_beneath(&mutant->base, call->id, call->arg);
 	if (call->ret == DAT_SUCCESS) {
+		order_overtake(mutant, call, AT(call, 3, DAT_EVENT));
 		bend(mutant, AT(call, 3, DAT_EVENT));
 		if (breaks(mutant, "nmore_zero"))
 			*nmore = 0;
@@ -414,7 +440,10 @@ static void after_memory(struct mutant *mutant, struct datp_wrap_call *call)
 static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 {
 	switch (call->id) {
-	case DATP_CALL_evd_dequeue: bend(mutant, AT(call, 1, DAT_EVENT)); break;
+	case DATP_CALL_evd_dequeue:
+		order_overtake(mutant, call, AT(call, 1, DAT_EVENT));
+		bend(mutant, AT(call, 1, DAT_EVENT));
+		break;
 	case DATP_CALL_ia_query: declare_short(mutant, AT(call, 3, DAT_IA_ATTR)); break;
 	case DATP_CALL_ep_get_status: after_status(mutant, call); break;
 	case DATP_CALL_ep_query:
@@ -425,6 +454,8 @@ static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 	case DATP_CALL_lmr_create: after_memory(mutant, call); break;
 	case DATP_CALL_cr_accept:
 		__atomic_store_n(&mutant->unheard, (DAT_EP_HANDLE)(uintptr_t)call->arg[1],
+				 __ATOMIC_RELEASE);
+		__atomic_store_n(&mutant->accepted, (DAT_EP_HANDLE)(uintptr_t)call->arg[1],
 				 __ATOMIC_RELEASE);
 		break;
 	case DATP_CALL_get_handle_type:

@@ -4,8 +4,7 @@
  *
  *	NAME RULE
  *
- * What most of them do is in the tables of mutant.c; those of the order of memory are in
- * mutant_order.c.
+ * What most of them do is in the tables of mutant.c; those of an order are in mutant_order.c.
  */
 #ifndef MUTANT_H
 #define MUTANT_H
@@ -32,11 +31,15 @@ struct mutant {
 	char rule[64]; /* the one to break */
 	DAT_RMR_CONTEXT first_context; /* of a bind; atomic */
 	DAT_EP_HANDLE unheard;	       /* accepted, its ESTABLISHED not taken yet; atomic */
+	DAT_EP_HANDLE accepted;	       /* the last one that was accepted; atomic */
+	unsigned int established;      /* events; atomic */
 
 	pthread_mutex_t lock;
 	struct request held[HELD_MAX]; /* lock */
 	int held_count;		       /* lock */
 	DAT_RMR_TRIPLET last_target;   /* lock */
+	DAT_EVENT kept;		       /* the next event of kept_evd (lock) */
+	DAT_EVD_HANDLE kept_evd;       /* DAT_HANDLE_NULL: no event is kept (lock) */
 };
 
 static inline bool breaks(const struct mutant *mutant, const char *rule)
@@ -55,5 +58,11 @@ bool order_takes(struct mutant *mutant, struct datp_wrap_call *call);
 
 /* An EVD is about to be looked at. */
 void order_look(struct mutant *mutant);
+
+/* Gives a look at an EVD the event that was overtaken: true, with call->ret. */
+bool order_gives_kept(struct mutant *mutant, struct datp_wrap_call *call, DAT_EVENT *event);
+
+/* Has the completion behind this one overtake it, if that is of another endpoint. */
+void order_overtake(struct mutant *mutant, struct datp_wrap_call *call, DAT_EVENT *event);
 
 #endif

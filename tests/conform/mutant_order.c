@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Mutants that break the order of memory: requests, of one segment each, are held and posted at
- * another time. Invariant: what is held is posted in its own order, and once.
+ * Mutants that break an order. That of memory: requests, of one segment each, are held and posted at
+ * another time. That of completions: an event is kept back while the next one is given. Invariant:
+ * what is held is posted in its own order, and what is held or kept comes once.
  */
 #include <time.h>
 
@@ -128,5 +129,48 @@ void order_look(struct mutant *mutant)
 		return;
 	pthread_mutex_lock(&mutant->lock);
 	release_locked(mutant);
+	pthread_mutex_unlock(&mutant->lock);
+}
+
+bool order_gives_kept(struct mutant *mutant, struct datp_wrap_call *call, DAT_EVENT *event)
+{
+	bool gives;
+
+	if (!breaks(mutant, "endpoints_overtake"))
+		return false;
+	pthread_mutex_lock(&mutant->lock);
+	gives = mutant->kept_evd && mutant->kept_evd == (DAT_EVD_HANDLE)(uintptr_t)call->arg[0];
+	if (gives) {
+		*event = mutant->kept;
+		mutant->kept_evd = DAT_HANDLE_NULL;
+		call->ret = DAT_SUCCESS;
+	}
+	pthread_mutex_unlock(&mutant->lock);
+	return gives;
+}
+
+static DAT_EP_HANDLE completed_ep(const DAT_EVENT *event)
+{
+	return event->event_number == DAT_DTO_COMPLETION_EVENT ?
+		       event->event_data.dto_completion_event_data.ep_handle :
+		       DAT_HANDLE_NULL;
+}
+
+void order_overtake(struct mutant *mutant, struct datp_wrap_call *call, DAT_EVENT *event)
+{
+	DAT_EVENT first = *event, next;
+	const uint64_t words[] = { call->arg[0], (uintptr_t)&next };
+	bool overtakes;
+
+	if (!breaks(mutant, "endpoints_overtake") || !completed_ep(&first))
+		return;
+	pthread_mutex_lock(&mutant->lock);
+	if (!mutant->kept_evd &&
+	    datp_wrap_beneath(&mutant->base, DATP_CALL_evd_dequeue, words) == DAT_SUCCESS) {
+		overtakes = completed_ep(&next) != completed_ep(&first);
+		*event = overtakes ? next : first;
+		mutant->kept = overtakes ? first : next;
+		mutant->kept_evd = (DAT_EVD_HANDLE)(uintptr_t)call->arg[0];
+	}
 	pthread_mutex_unlock(&mutant->lock);
 }

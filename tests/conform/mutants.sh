@@ -144,6 +144,10 @@ cr_without_sp CONSUMER-60
 mixed_wakes CONSUMER-61
 mixed_lost CONSUMER-61
 post_needs_established CONSUMER-64
+empty_region_is_parameter CONSUMER-47
+endpoints_overtake CONSUMER-66
+some_unreachable CONSUMER-67
+early_send_breaks CONSUMER-68
 write_tail_first CONSUMER-52
 write_tail_first CONSUMER-53
 suppressed_late CONSUMER-54
@@ -194,5 +198,6 @@ tap 'mutants: without a mutant what programs do with shared EVDs and early posts
 	--only CONSUMER-61 --only CONSUMER-64
 mutant none
 tap 'mutants: without a mutant nothing is red' ./datconform --ia none --jobs 6 --patience 20 --timeout 90 \
-	--only 'CNO_*' --only 'EVD_*' --only 'EP_DISC-*' --only 'CR_*' --only 'CONSUMER-5*'
+	--only 'CNO_*' --only 'EVD_*' --only 'EP_DISC-*' --only 'CR_*' --only 'CONSUMER-5*' \
+	--only CONSUMER-47 --only 'CONSUMER-6[678]'
 tap_end

@@ -255,9 +255,10 @@ SOFT_CAMPAIGNS = \
 	tests/soft/hostile/scribble_test \
 	tests/soft/arrival_test \
 	tests/soft/kill_test \
-	tests/soft/stop_test
+	tests/soft/stop_test \
+	tests/api/habits_test
 
 check-campaigns:
 	SCRIBBLE_RUNS=$${SCRIBBLE_RUNS-1000} ARRIVAL_ROUNDS=$${ARRIVAL_ROUNDS-1000} KILL_ROUNDS=$${KILL_ROUNDS-100} \
-		STOP_ROUNDS=$${STOP_ROUNDS-25} $(MAKE) $(AM_MAKEFLAGS) check TESTS="$(SOFT_CAMPAIGNS)"
+		STOP_ROUNDS=$${STOP_ROUNDS-25} HABITS_ROUNDS=$${HABITS_ROUNDS-1000} $(MAKE) $(AM_MAKEFLAGS) check TESTS="$(SOFT_CAMPAIGNS)"
 .PHONY: check-campaigns

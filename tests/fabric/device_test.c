@@ -38,6 +38,8 @@ static void forget(void)
 	atomic_store(&twist.message, 0);
 	atomic_store(&twist.deepest, 0);
 	atomic_store(&twist.inline_mtu, false);
+	atomic_store(&twist.inlines_told, 0);
+	atomic_store(&twist.no_inline_copy, false);
 	atomic_store(&twist.vendor, 0);
 	atomic_store(&twist.large_keys, false);
 	atomic_store(&twist.old_kernel, false);
@@ -429,6 +431,20 @@ static void windows_that_cannot_be_bound_are_emulated(void)
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
+/* Connects a pair, and sends a message of each size, one after the other. Each has bytes of its own. */
+static void messages_of(const size_t *sizes, size_t n)
+{
+	pair_make(NULL);
+	for (uint64_t i = 0; i < n; i++) {
+		memset(buf.mem + 4096, (int)i + 1, sizes[i]);
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 4096, i), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, sizes[i], i, 0), DAT_SUCCESS);
+		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, sizes[i]);
+		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, sizes[i]);
+		CHECK(memcmp(buf.mem, buf.mem + 4096, sizes[i]) == 0);
+	}
+}
+
 /* hns refuses to inline more than the path MTU. */
 static void no_message_is_inlined_that_is_longer_than_the_path_has_it(void)
 {
@@ -437,13 +453,39 @@ static void no_message_is_inlined_that_is_longer_than_the_path_has_it(void)
 	setenv("DAPL_MAX_INLINE", "4096", 1);
 	atomic_store(&twist.vendor, 0x19e5);
 	atomic_store(&twist.inline_mtu, true);
-	pair_make(NULL);
-	for (uint64_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 4096, i), DAT_SUCCESS);
-		REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, sizes[i], i, 0), DAT_SUCCESS);
-		API_DTO(pair.a.request, pair.a.ep, i, DAT_DTO_SUCCESS, sizes[i]);
-		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, sizes[i]);
-	}
+	messages_of(sizes, sizeof(sizes) / sizeof(*sizes));
+}
+
+/* qib accepts a queue pair that is to inline messages, and says that it inlines none. */
+static void nothing_is_inlined_where_the_queue_pair_says_so(void)
+{
+	static const size_t sizes[] = { 1, 8, 64, 65, 3000 };
+
+	setenv("DAPL_MAX_INLINE", "64", 1);
+	atomic_store(&twist.inlines_told, 1);
+	messages_of(sizes, sizeof(sizes) / sizeof(*sizes));
+}
+
+/* mlx5 rounds the length up: the queue pair inlines more than was asked for. */
+static void no_message_is_inlined_that_is_longer_than_the_queue_pair_says(void)
+{
+	static const size_t sizes[] = { 64, 65, 124, 125, 3000 };
+
+	setenv("DAPL_MAX_INLINE", "64", 1);
+	atomic_store(&twist.inlines_told, 124 + 1);
+	messages_of(sizes, sizeof(sizes) / sizeof(*sizes));
+}
+
+/* mana ignores the flag, and the device reads the memory by its key, so the key of a message to be inlined must be right, too. */
+static void message_arrives_although_the_driver_does_not_inline_it(void)
+{
+	static const size_t sizes[] = { 1, 8, 64, 3000 };
+
+	setenv("DAPL_MAX_INLINE", "64", 1);
+	atomic_store(&twist.uncopied, 0);
+	atomic_store(&twist.no_inline_copy, true);
+	messages_of(sizes, sizeof(sizes) / sizeof(*sizes));
+	CHECK_EQ_INT(atomic_load(&twist.uncopied), 3);
 }
 
 /* ------------------------------------------------------------------ the end of a queue pair */
@@ -575,6 +617,9 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(request_that_is_flushed_without_a_cause_breaks_the_connection),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),
 	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_path_has_it),
+	CHECK_TEST(nothing_is_inlined_where_the_queue_pair_says_so),
+	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_queue_pair_says),
+	CHECK_TEST(message_arrives_although_the_driver_does_not_inline_it),
 	CHECK_END
 };
 

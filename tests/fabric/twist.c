@@ -315,9 +315,10 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *), *qp;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_qp");
-	if (twist_means(pd->context) && !twist_grants_qp(attr))
-		return NULL;
-	qp = real(pd, attr);
+	if (!twist_means(pd->context))
+		qp = real(pd, attr);
+	else
+		qp = twist_grants_qp(attr) ? twist_create_qp(pd, attr, real) : NULL;
 	pthread_mutex_lock(&gone.lock);
 	for (unsigned int i = 0; qp && i < 256; i++)
 		if (gone.qpn[i] == qp->qp_num)
@@ -562,6 +563,27 @@ static int post_unfenced(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 	return rc;
 }
 
+enum { MOST_REQUESTS = 64 };
+
+/* Posts a chain without its flags for inline data, as if the driver ignored them, and then sets the flags again. */
+static int post_uncopied(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	uint64_t inlined = 0;
+	int rc, at = 0;
+
+	for (struct ibv_send_wr *one = wr; one && at < MOST_REQUESTS; one = one->next, at++) {
+		inlined |= (uint64_t)!!(one->send_flags & IBV_SEND_INLINE) << at;
+		one->send_flags &= ~(unsigned int)IBV_SEND_INLINE;
+	}
+	rc = post_real(qp, wr, bad);
+	at = 0;
+	for (struct ibv_send_wr *one = wr; one && at < MOST_REQUESTS; one = one->next, at++)
+		if (inlined >> at & 1)
+			one->send_flags |= IBV_SEND_INLINE;
+	atomic_fetch_add(&twist.uncopied, inlined != 0);
+	return rc;
+}
+
 enum { SMALL_MTU = 256 };
 
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
@@ -576,14 +598,20 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 	return rc;
 }
 
-/* Returns true if hns would refuse the request, because it is to inline more than the MTU of the path. */
+/*
+ * Returns true if the device would refuse the request, because it is to inline more than the MTU of the path (hns), or more than
+ * the queue pair was created for.
+ */
 static bool inlines_too_much(const struct ibv_send_wr *wr)
 {
+	int told = atomic_load(&twist.inlines_told);
 	uint32_t bytes = 0;
 
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return false;
 	for (int i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
-	return atomic_load(&twist.inline_mtu) && (wr->send_flags & IBV_SEND_INLINE) && bytes > SMALL_MTU;
+	return (atomic_load(&twist.inline_mtu) && bytes > SMALL_MTU) || (told && bytes > (uint32_t)told - 1);
 }
 
 static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -606,6 +634,8 @@ static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 		return post_unfenced(qp, wr, bad);
 	if (twist_here.takes && twist_here.takes < twist_here.chain)
 		return post_some(qp, wr, bad);
+	if (atomic_load(&twist.no_inline_copy))
+		return twist_says(post_uncopied(qp, wr, bad));
 	return twist_says(post_real(qp, wr, bad));
 }
 

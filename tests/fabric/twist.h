@@ -88,6 +88,9 @@ extern struct twist {
 	_Atomic int sge;		/* a request has this many segments at most; 0: as many as the device has */
 	_Atomic bool needs_receives;	/* a queue pair without a receive queue is refused */
 	_Atomic int inlines;		/* a queue pair that is to inline this many bytes or more is refused; 0: no limit */
+	_Atomic int inlines_told;	/* a queue pair inlines this many bytes less one, whatever was asked for; 0: what was asked for */
+	_Atomic int uncopied;		/* count: chains whose inline data `no_inline_copy` did not copy */
+	_Atomic bool no_inline_copy;	/* the driver ignores the flag for inline data, and the device reads the memory later */
 	_Atomic int resize_fails;	/* the resize of a completion queue fails with this errno; 0: it does not */
 	_Atomic uint64_t longest;	/* a longer region is refused; 0: no limit */
 	_Atomic int says;		/* enum twist_refusal: how the driver returns the error of a refused post */
@@ -124,5 +127,7 @@ _Noreturn void twist_trap(const char *what);
 int twist_says(int rc);
 /* Returns false, and sets errno, if the imitated driver refuses such a queue pair. */
 bool twist_grants_qp(const struct ibv_qp_init_attr *attr);
+struct ibv_qp *twist_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+			       struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *));
 
 #endif

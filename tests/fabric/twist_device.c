@@ -68,6 +68,21 @@ bool twist_grants_qp(const struct ibv_qp_init_attr *attr)
 	return true;
 }
 
+/* Creates a queue pair that inlines what `inlines_told` says. The real device has to inline as much. */
+struct ibv_qp *twist_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+			       struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *))
+{
+	int told = atomic_load(&twist.inlines_told);
+	struct ibv_qp *qp;
+
+	if (told && attr->cap.max_inline_data < (uint32_t)told - 1)
+		attr->cap.max_inline_data = (uint32_t)told - 1;
+	qp = real(pd, attr);
+	if (qp && told)
+		attr->cap.max_inline_data = (uint32_t)told - 1;
+	return qp;
+}
+
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	struct ibv_srq *(*real)(struct ibv_pd *, struct ibv_srq_init_attr *);

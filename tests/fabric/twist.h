@@ -88,7 +88,7 @@ extern struct twist {
 	_Atomic int sge;		/* a request has this many segments at most; 0: as many as the device has */
 	_Atomic bool needs_receives;	/* a queue pair without a receive queue is refused */
 	_Atomic int inlines;		/* a queue pair that is to inline this many bytes or more is refused; 0: no limit */
-	_Atomic int inlines_told;	/* a queue pair inlines this many bytes less one, whatever it is asked for; 0: as many as asked */
+	_Atomic int inlines_told;	/* a queue pair inlines this many bytes less one; 0: as many as it is asked for */
 	_Atomic int uncopied;		/* count: chains whose inline data `no_inline_copy` did not copy */
 	_Atomic bool no_inline_copy;	/* the driver ignores the flag for inline data, and the device reads the memory later */
 	_Atomic int resize_fails;	/* the resize of a completion queue fails with this errno; 0: it does not */

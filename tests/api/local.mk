@@ -24,6 +24,7 @@ API_TESTS = tests/api/bias_test \
 	tests/api/data_test \
 	tests/api/flags_test \
 	tests/api/allow_test \
+	tests/api/broken_test \
 	tests/api/diag_test \
 	tests/api/order_test \
 	tests/api/srq_test \
@@ -95,6 +96,9 @@ tests_api_allow_test_SOURCES = tests/api/allow_test.c
 tests_api_allow_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_api_allow_test_LDADD = $(API_LIBS)
 
+tests_api_broken_test_SOURCES = tests/api/broken_test.c
+tests_api_broken_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_api_broken_test_LDADD = $(API_LIBS)
 tests_api_diag_test_SOURCES = tests/api/diag_test.c
 tests_api_diag_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_api_diag_test_LDADD = $(API_LIBS)

@@ -90,7 +90,7 @@ a_program_is_told_that_its_adapter_is_hidden()
 	says "^libdat: $conf:1: soft0: DAT_PROVIDERS=trace hides it; add soft0 to the list, or unset the variable"
 	with trace,soft0 ./examples/exchange soft0
 	exits_with 0
-	says_nothing
+	says_only_what_was_refused
 	with ^soft0 ./examples/exchange soft0
 	exits_with 1
 	says 'DAT_PROVIDERS=\^soft0 hides it; remove the word with \^ that names it'
@@ -100,7 +100,8 @@ a_wrapper_has_what_is_beneath_it()
 {
 	with trace ./examples/exchange tr0
 	exits_with 0
-	! grep '^libdat' "$err" || fails 'libdat complains'
+	sed -i '/^libdat/!d' "$err" # the calls are written there, too
+	says_only_what_was_refused
 	with trace,^soft ./examples/exchange tr0
 	exits_with 1
 	says 'DAT_PROVIDERS=trace,\^soft hides it'
@@ -110,7 +111,7 @@ the_next_line_serves_unless_it_is_strict()
 {
 	with '' ./examples/exchange v0
 	exits_with 0
-	says_nothing
+	says_only_what_was_refused
 	with :strict ./examples/exchange v0
 	exits_with 1
 	says "^libdat: $conf:3: v0: library /nowhere/libvendor.so.1: cannot open shared object file"

@@ -21,11 +21,11 @@ a_failure_is_said_once_and_not_on_stdout()
 	[ "$(grep -c '^libdat: nosuch' "$err")" -le 2 ] || fails 'said more than once a process'
 }
 
-nothing_is_printed_when_all_is_well()
+only_what_was_refused_is_printed_when_all_is_well()
 {
 	run ./examples/exchange soft0
 	exits_with 0
-	says_nothing
+	says_only_what_was_refused
 }
 
 level_none_silences()
@@ -50,7 +50,7 @@ a_mistyped_variable_is_guessed_once()
 	says '^libdat: DAT_PROVIDER is set, .* did you mean DAT_PROVIDERS\?'
 	[ "$(grep -c DAT_OVERIDE "$err")" -le 2 ] || fails 'said more than once a process'
 	DAT_HOME=/nowhere DATA_OVERIDE=1 run ./examples/exchange soft0
-	says_nothing
+	says_only_what_was_refused
 }
 
 # Those of libdat's own list are the ones that datctl env explains.
@@ -300,7 +300,7 @@ info_names_a_busy_qualifier()
 	says '^libdatp\[[0-9]+ \+[0-9.]+s\]: soft0: connection qualifier 100007913 is held by another program .*DAT_CONN_QUAL_IN_USE.*; end '
 }
 
-tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout nothing_is_printed_when_all_is_well \
+tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout only_what_was_refused_is_printed_when_all_is_well \
 	level_none_silences level_info_tells_which_file_was_read a_mistyped_variable_is_guessed_once \
 	the_list_of_variables_is_complete components_are_chosen \
 	a_provider_is_chosen_by_its_name_and_by_its_adapters a_reason_is_told_once_whichever_component_is_chosen \

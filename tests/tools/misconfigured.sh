@@ -31,7 +31,7 @@ it_works()
 	exits_with 0
 	DAT_OVERRIDE=$conf run ./examples/exchange soft0
 	exits_with 0
-	says_nothing
+	says_only_what_was_refused
 }
 
 a_missing_file()

@@ -68,6 +68,13 @@ says_nothing()
 	[ ! -s "$err" ] || fails "on stderr: $(head -c 400 "$err" | tr '\n' ' ')"
 }
 
+# examples/exchange breaks a connection on purpose, by a write to a window that is closed, and the library says so.
+says_only_what_was_refused()
+{
+	! grep -vE '^libdatp: .* has broken [(]DAT_CONNECTION_EVENT_BROKEN[)]: the RDMA write of this side failed with DAT_DTO_ERR_REMOTE_ACCESS: ' \
+		"$err" >/dev/null || fails "on stderr: $(head -c 400 "$err" | tr '\n' ' ')"
+}
+
 prints_lines()
 {
 	local n

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Says which operation broke a connection, to a user who asks for level info.
+ * Says which operation broke a connection.
  *
  * Invariant: nothing is recorded while data move. The slots of the rings keep the status of their
  * last operation, so the failed one is looked for when the connection has broken.
@@ -83,7 +83,7 @@ void broken_by(struct datp_ep *ep, struct broken *by)
 {
 	const struct datp_wqe *wqe;
 
-	*by = (struct broken){ NULL, NULL, NULL, NULL };
+	*by = (struct broken){ 0 };
 	ep_poll_lock(ep); /* takes completed operations from the transport */
 	datp_lock(&ep->lock);
 	wqe = ring_failed_locked(&ep->sq, ep_priv(ep)->sq_from);
@@ -96,6 +96,7 @@ void broken_by(struct datp_ep *ep, struct broken *by)
 		by->status = meanings[wqe->status].name;
 		by->cause = meanings[wqe->status].cause;
 		by->remedy = meanings[wqe->status].remedy;
+		by->by_peer_gone = wqe->status == DAT_DTO_ERR_TRANSPORT;
 	}
 	datp_unlock(&ep->lock);
 	ep_poll_unlock(ep);

@@ -6,9 +6,9 @@
  * Invariant: each cause is reported once in a process, so that a program which tries again and
  * again does not fill the log (attempts to connect that fail like an earlier one are logged at
  * level debug only). Wrong arguments, which are the programmer's errors, are logged at level debug
- * only, except those that an administrator can allow. A failure that a peer can cause as often as
- * it likes, an accept that does not complete, is logged a few times per interval only, whatever the
- * level.
+ * only, except those that an administrator can allow. A failure that can recur as often as a peer or the
+ * program likes, an accept that does not complete, or an operation that breaks its connection, is logged a
+ * few times per interval only (that of an accept at every level).
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -121,6 +121,12 @@ static unsigned long long attempt_ms(struct datp_ep *ep)
 	return (unsigned long long)(loop_now() - ep_priv(ep)->began) / 1000;
 }
 
+static void left_out_text(uint32_t left_out, char *text, size_t size)
+{
+	if (left_out)
+		snprintf(text, size, " (and %u more lines like this one were left out)", left_out);
+}
+
 void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
 	static struct log_limit accepted;
@@ -151,9 +157,7 @@ void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 		snprintf(after, sizeof(after), " after %llu ms", attempt_ms(ep));
 	else if (!log_limit_pass(&accepted, &left_out))
 		return;
-	if (left_out)
-		snprintf(omitted, sizeof(omitted), " (and %u more lines like this one were left out)",
-			 left_out);
+	left_out_text(left_out, omitted, sizeof(omitted));
 	core_log(level,
 		 "%s: no connection with %s, connection qualifier %llu%s: %s (%s, from %s); %s%s",
 		 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual, after, s->cause,
@@ -200,27 +204,42 @@ void diag_connected(struct datp_ep *ep)
 }
 
 /*
- * Programs end without disconnecting, and their peers can handle that: a broken connection is
- * reported at level info only.
+ * Programs end without disconnecting, and their peers can handle that: such an end is reported at level info only. An operation
+ * that fails while the peer is there has an error of one of the two programs, and its user is told by default. Programs that
+ * provoke such errors get a few lines in an interval, unless they ask for level info.
  */
+static int broken_level(const struct broken *by, uint32_t *left_out)
+{
+	static struct log_limit failed;
+	const int warning = 2, info = 3;
+
+	if (!by->operation || by->by_peer_gone)
+		return info;
+	return log_wanted(info) || log_limit_pass(&failed, left_out) ? warning : info;
+}
+
 void diag_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
 	bool broken = why == DAT_CONNECTION_EVENT_BROKEN;
-	int level = broken ? 3 : 4;
-	char peer[INET6_ADDRSTRLEN];
-	struct broken by = { NULL, NULL, NULL, NULL };
+	int level = broken ? 2 : 4;
+	char peer[INET6_ADDRSTRLEN], omitted[64] = "";
+	struct broken by = { 0 };
+	uint32_t left_out = 0;
 
 	if (!log_wanted(level))
 		return;
 	address_text(&ep->remote_address, peer, sizeof(peer));
-	if (broken)
+	if (broken) {
 		broken_by(ep, &by);
+		level = broken_level(&by, &left_out);
+		left_out_text(left_out, omitted, sizeof(omitted));
+	}
 	if (broken && by.operation)
 		core_log(level,
 			 "%s: the connection with %s, connection qualifier %llu, has broken "
-			 "(DAT_CONNECTION_EVENT_BROKEN): the %s of this side failed with %s: %s; %s",
+			 "(DAT_CONNECTION_EVENT_BROKEN): the %s of this side failed with %s: %s; %s%s",
 			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual,
-			 by.operation, by.status, by.cause, by.remedy);
+			 by.operation, by.status, by.cause, by.remedy, omitted);
 	else if (broken)
 		core_log(level,
 			 "%s: the connection with %s, connection qualifier %llu, has broken "

@@ -28,6 +28,7 @@ void diag_connected(struct datp_ep *ep);
 struct broken {
 	/* all NULL if none has failed on this side */
 	const char *operation, *status, *cause, *remedy;
+	bool by_peer_gone; /* it failed because the peer does not answer */
 };
 
 /* No lock may be held; completed operations of the transport are put on the endpoint's EVDs. */

@@ -438,7 +438,7 @@ static void watch_locked(struct rdma_cqset *set)
 		return;
 	if (datp_loop_add(&set->ia->base, set->channel->fd, EPOLLIN, channel_event, set,
 			  &set->watch))
-		datp_log(1, "%s: no memory to watch a completion channel: CNOs are not triggered",
+		datp_log(1, "%s: a completion channel is not watched: CNOs are not triggered",
 			 set->ia->base.name);
 }
 

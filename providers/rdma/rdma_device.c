@@ -189,10 +189,27 @@ static enum datp_err adopt(struct rdma_ia *ia, struct rdma_cm_id *id,
 	return DATP_ERR_DEVICE;
 }
 
+/* Returns true if an address could not be bound because of a lack, which says nothing about the address. */
+static bool is_lack(int err)
+{
+	return err == ENOMEM || err == EAGAIN || err == EMFILE || err == ENFILE;
+}
+
+static void say_lack(const struct rdma_ia *ia, const char *what, int err)
+{
+	bool files = err == EMFILE || err == ENFILE;
+
+	datp_log(1, "%s: librdmacm cannot use %s (rdma_bind_addr): %s; %s", ia->base.name, what, strerror(err),
+		 files ? "raise the limit of open files (ulimit -n)" :
+			 "raise the limit of memory (ulimit -v), or end programs that use the device");
+}
+
 /* Reports why an address has no device. */
 static void say_no_device(const struct rdma_ia *ia, const char *what, int err)
 {
-	if (err == ENODEV)
+	if (is_lack(err))
+		say_lack(ia, what, err);
+	else if (err == ENODEV)
 		datp_log(1,
 			 "%s: no RDMA device serves %s: `rdma link` lists the devices of this "
 			 "host; over Ethernet one is added with `rdma link add rxe0 type rxe "
@@ -212,7 +229,7 @@ static enum datp_err open_address(struct rdma_ia *ia, const struct sockaddr_in *
 
 	if (!id) {
 		say_no_device(ia, what, why);
-		return why == ENODEV ? DATP_ERR_DEVICE : DATP_ERR_ADDRESS;
+		return is_lack(why) ? DATP_ERR_MEMORY : why == ENODEV ? DATP_ERR_DEVICE : DATP_ERR_ADDRESS;
 	}
 	err = adopt(ia, id, in);
 	if (err)
@@ -286,16 +303,35 @@ static bool verbs_device_known(const char *name)
 	return known;
 }
 
+/* Returns the error, and reports why no address belongs to the device; `lack` is an errno, or 0. */
+static enum datp_err no_address(const struct rdma_ia *ia, int lack)
+{
+	if (lack) {
+		say_lack(ia, ia->opt.where, lack);
+		return DATP_ERR_MEMORY;
+	}
+	datp_log(1,
+		 "%s: no interface that is up has an IPv4 address on verbs device %s port "
+		 "%d: `rdma link` shows the netdev, and `ip address` its addresses",
+		 ia->base.name, ia->opt.where, ia->opt.port > 0 ? ia->opt.port : 1);
+	return DATP_ERR_ADDRESS;
+}
+
 /* A verbs device has no information about addresses, but each address has its device. */
 static enum datp_err open_verbs_device(struct rdma_ia *ia)
 {
 	const char *name = ia->opt.where;
 	struct ifaddrs *all = NULL;
-	enum datp_err err = DATP_ERR_ADDRESS;
+	enum datp_err err = DATP_OK;
 	bool found = false;
+	int lack = 0;
 
-	if (getifaddrs(&all))
+	if (getifaddrs(&all)) {
+		datp_log(1, "%s: cannot list the addresses of this host (getifaddrs): %s; raise the limits of "
+			    "open files (ulimit -n) and of memory (ulimit -v)",
+			 ia->base.name, strerror(errno));
 		return DATP_ERR_DEVICE;
+	}
 	for (struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
 		const struct sockaddr_in *in = (const struct sockaddr_in *)a->ifa_addr;
 		struct rdma_cm_id *id;
@@ -303,8 +339,10 @@ static enum datp_err open_verbs_device(struct rdma_ia *ia)
 		if (!in || in->sin_family != AF_INET || !(a->ifa_flags & IFF_UP))
 			continue;
 		id = bind_to(ia, in);
-		if (!id)
+		if (!id) {
+			lack = is_lack(errno) ? errno : lack;
 			continue;
+		}
 		found = !strcmp(ibv_get_device_name(id->verbs->device), name) &&
 			(ia->opt.port <= 0 || id->port_num == ia->opt.port);
 		if (found)
@@ -313,12 +351,7 @@ static enum datp_err open_verbs_device(struct rdma_ia *ia)
 			rdma_destroy_id(id);
 	}
 	freeifaddrs(all);
-	if (!found)
-		datp_log(1,
-			 "%s: no interface that is up has an IPv4 address on verbs device %s port "
-			 "%d: `rdma link` shows the netdev, and `ip address` its addresses",
-			 ia->base.name, name, ia->opt.port > 0 ? ia->opt.port : 1);
-	return err;
+	return found ? err : no_address(ia, lack);
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "rdma_device.h"
 #include "rdma_fork.h"
 #include "rdma_ia.h"
+#include "rdma_mr.h"
 #include "rdma_parts.h"
 #include "rdma_pipe.h"
 #include "rdma_qp.h"
@@ -72,8 +73,13 @@ static enum datp_err open_tables(struct rdma_ia *ia)
 {
 	/* sparse: untouched pages use no memory */
 	ia->lmrs = calloc(RDMA_MR_BUCKETS, sizeof(*ia->lmrs));
-	ia->pd = ibv_alloc_pd(ia->verbs);
-	if (!ia->lmrs || !ia->pd)
+	if (!ia->lmrs) {
+		datp_log(1, "%s: no memory for the table of registered memory; raise the limit of memory (ulimit -v)",
+			 ia->base.name);
+		return DATP_ERR_MEMORY;
+	}
+	ia->pd = rdma_pd_new(ia);
+	if (!ia->pd)
 		return DATP_ERR_MEMORY;
 	/* relaxed: no other thread has the adapter yet */
 	atomic_store_explicit(&ia->windows, windows_work(ia), memory_order_relaxed);
@@ -88,8 +94,12 @@ static enum datp_err open_watches(struct rdma_ia *ia)
 	int cm_fd = ia->channel->channel->fd, async_fd = ia->verbs->async_fd;
 	enum datp_err err;
 
-	if (!no_wait(cm_fd) || !no_wait(async_fd))
+	if (!no_wait(cm_fd) || !no_wait(async_fd)) {
+		datp_log(1,
+			 "%s: cannot make a descriptor of the device non-blocking (fcntl): %s; allow the call (a seccomp filter)",
+			 ia->base.name, strerror(errno));
 		return DATP_ERR_DEVICE;
+	}
 	err = datp_loop_add(&ia->base, cm_fd, EPOLLIN, rdma_cm_event, ia, &ia->cm_watch);
 	if (!err)
 		err = datp_loop_add(&ia->base, async_fd, EPOLLIN, rdma_async_event, ia,

@@ -13,11 +13,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+struct ibv_pd *rdma_pd_new(const struct rdma_ia *ia)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(ia->verbs);
+
+	if (!pd)
+		datp_log(1,
+			 "%s: cannot allocate a protection domain (ibv_alloc_pd) of verbs device %s: %s; all programs "
+			 "together may have %d: free protection zones, or end programs that use the device",
+			 ia->base.name, ibv_get_device_name(ia->verbs->device), strerror(errno), ia->dev.max_pd);
+	return pd;
+}
+
 enum datp_err rdma_pz_create(struct datp_pz *base)
 {
 	struct rdma_pz *pz = (struct rdma_pz *)base;
 
-	pz->pd = ibv_alloc_pd(rdma_ia(base->obj.ia)->verbs);
+	pz->pd = rdma_pd_new(rdma_ia(base->obj.ia));
 	return pz->pd ? DATP_OK : DATP_ERR_DEVICE;
 }
 

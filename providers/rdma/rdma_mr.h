@@ -5,6 +5,8 @@
 
 #include "rdma.h"
 
+/* Allocates a protection domain. Returns NULL if the device has none left, and logs why. */
+struct ibv_pd *rdma_pd_new(const struct rdma_ia *ia);
 enum datp_err rdma_pz_create(struct datp_pz *pz);
 void rdma_pz_free(struct datp_pz *pz);
 enum datp_err rdma_lmr_create(struct datp_lmr *lmr, const void *cookie);

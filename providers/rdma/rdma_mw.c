@@ -21,10 +21,23 @@ enum datp_err rdma_rmr_create(struct datp_rmr *rmr)
 {
 	struct rdma_ia *ia = rdma_ia(rmr->obj.ia);
 
-	return rdma_has_windows(ia) || rdma_emulates(ia) ? DATP_OK : DATP_ERR_MODEL;
+	if (rdma_has_windows(ia) || rdma_emulates(ia))
+		return DATP_OK;
+	datp_log(2, "%s: no RMR: verbs device %s has no memory windows, and rmr=device in dat.conf forbids emulated "
+		    "ones; take that word away",
+		 ia->base.name, ibv_get_device_name(ia->verbs->device));
+	return DATP_ERR_MODEL;
 }
 
 /* ------------------------------------------------------------------ ranges */
+
+static void say_no_window(const struct rdma_ia *ia, int why)
+{
+	datp_log(1,
+		 "%s: cannot allocate a memory window (ibv_alloc_mw) of verbs device %s: %s; all programs together may "
+		 "have %d: free RMRs, or end programs that use the device",
+		 ia->base.name, ibv_get_device_name(ia->verbs->device), strerror(why), ia->dev.max_mw);
+}
 
 /*
  * Registers the range, or creates a window that is bound later. The bind of a window could not be kept behind the
@@ -40,11 +53,15 @@ static enum datp_err range_new(struct rdma_ep *ep, const struct datp_rmr *rmr,
 	int access = (int)info->mw_access_flags;
 	enum datp_err err = DATP_ERR_REGION;
 
-	if (!range)
+	if (!range) {
+		datp_log(1, "%s: no memory for a bind; raise the limit of memory (ulimit -v)", ia->base.name);
 		return DATP_ERR_MEMORY;
+	}
 	range->written = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
 	if (lmr->windows && rdma_has_windows(ia) && !rdma_keeps_locked(ep)) {
 		range->mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+		if (!range->mw)
+			say_no_window(ia, errno);
 	} else {
 		/*
 		 * For verbs, a region with the right to remote writes needs that to local writes

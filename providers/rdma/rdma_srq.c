@@ -7,6 +7,7 @@
 #include "rdma_srq.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A queue that cannot be resized later is created larger. */
 static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
@@ -38,6 +39,12 @@ static struct rdma_ep **qpn_bucket_locked(const struct rdma_cqset *set, uint32_t
 	return &set->qpn_table[qpn % RDMA_QPN_BUCKETS];
 }
 
+static void say_no_memory(const struct rdma_ia *ia)
+{
+	datp_log(1, "%s: no memory for an endpoint on a shared receive queue; raise the limit of memory (ulimit -v)",
+		 ia->base.name);
+}
+
 static bool qpn_table_make(struct rdma_cqset *set)
 {
 	struct rdma_ep **table = calloc(RDMA_QPN_BUCKETS, sizeof(*table)), **spare = table;
@@ -51,6 +58,8 @@ static bool qpn_table_make(struct rdma_cqset *set)
 	made = set->qpn_table != NULL;
 	datp_unlock(set->poll_lock);
 	free(spare);
+	if (!made)
+		say_no_memory(set->ia);
 	return made;
 }
 
@@ -114,8 +123,10 @@ static enum datp_err room_make(struct rdma_srq *srq, struct rdma_cqset *set, uin
 	if (!qpn_table_make(set))
 		return DATP_ERR_MEMORY;
 	room = calloc(1, sizeof(*room));
-	if (!room)
+	if (!room) {
+		say_no_memory(set->ia);
 		return DATP_ERR_MEMORY;
+	}
 	room->set = set;
 	room->need = srq->size;
 	err = rdma_cqset_reserve(set, RDMA_RECEIVES, room->need, room->need + requests,
@@ -180,38 +191,76 @@ static bool rooms_grow_locked(struct rdma_srq *srq, uint32_t need)
 
 /* ------------------------------------------------------------------ made, resized, freed */
 
+/* As with queue pairs, the limits that a device reports are for few segments. */
+static void say_refused(const struct rdma_ia *ia, const struct ibv_srq_attr *asked, int why)
+{
+	datp_log(2,
+		 "%s: verbs device %s refuses a shared receive queue (ibv_create_srq) of %u receives of %u segments: %s; "
+		 "ask for fewer max_recv_dtos or max_recv_iov, or free shared receive queues, of which all programs "
+		 "together may have %d",
+		 ia->base.name, ibv_get_device_name(ia->verbs->device), asked->max_wr, asked->max_sge, strerror(why),
+		 ia->dev.max_srq);
+}
+
 enum datp_err rdma_srq_create(struct datp_srq *base)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
 	struct rdma_ia *ia = rdma_ia(base->obj.ia);
 	struct ibv_srq_init_attr init = { .srq_context = srq };
+	struct ibv_srq_attr asked;
+	int why;
 
 	init.attr.max_wr = size_to_ask(ia, (uint32_t)base->max_recv_dtos);
 	init.attr.max_sge = base->max_recv_iov > 0 ? (uint32_t)base->max_recv_iov : 1;
+	asked = init.attr; /* the driver writes what it grants into `init` */
 	srq->srq = ibv_create_srq(((struct rdma_pz *)base->pz)->pd, &init);
-	if (!srq->srq)
-		return errno == EINVAL ? DATP_ERR_BAD_ATTR : DATP_ERR_RES_SRQ;
+	if (!srq->srq) {
+		why = errno;
+		say_refused(ia, &asked, why);
+		return why == EINVAL ? DATP_ERR_BAD_ATTR : DATP_ERR_RES_SRQ;
+	}
 	srq->size = with_room_in_a_cq(ia, init.attr.max_wr);
 	pthread_mutex_init(&srq->lock, NULL);
+	return DATP_OK;
+}
+
+/* Logs why the queue stays as long as it is, and returns the error for that. */
+static enum datp_err stays(const struct rdma_srq *srq, int32_t max_recv_dtos, const char *why)
+{
+	datp_log(2,
+		 "%s: a shared receive queue of %u receives cannot be resized to %d: %s; create it with max_recv_dtos %d",
+		 srq->base.obj.ia->name, srq->size, max_recv_dtos, why, max_recv_dtos);
+	return DATP_ERR_RES_SRQ;
+}
+
+static enum datp_err resize_locked(struct rdma_srq *srq, int32_t max_recv_dtos)
+{
+	struct ibv_srq_attr attr = { .max_wr = (uint32_t)max_recv_dtos };
+	int err;
+
+	if (!(rdma_ia(srq->base.obj.ia)->dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE))
+		return stays(srq, max_recv_dtos, "the device cannot resize one");
+	if (!rooms_grow_locked(srq, (uint32_t)max_recv_dtos))
+		return stays(srq, max_recv_dtos, "a completion queue of its endpoints cannot grow (ibv_resize_cq)");
+	err = ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR);
+	/* some drivers return the number, others leave it in errno */
+	err = err < 0 ? errno : err;
+	if (err)
+		return stays(srq, max_recv_dtos, strerror(err));
+	srq->size = (uint32_t)max_recv_dtos;
 	return DATP_OK;
 }
 
 enum datp_err rdma_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
-	struct ibv_srq_attr attr = { .max_wr = (uint32_t)max_recv_dtos };
-	enum datp_err err = DATP_OK;
+	enum datp_err err;
 
 	/* libdatp keeps to the requested size; the device may have more room than that */
 	if ((uint32_t)max_recv_dtos <= srq->size)
 		return DATP_OK;
 	pthread_mutex_lock(&srq->lock);
-	if (!(rdma_ia(base->obj.ia)->dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE) ||
-	    !rooms_grow_locked(srq, (uint32_t)max_recv_dtos) ||
-	    ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR))
-		err = DATP_ERR_RES_SRQ;
-	else
-		srq->size = (uint32_t)max_recv_dtos;
+	err = resize_locked(srq, max_recv_dtos);
 	pthread_mutex_unlock(&srq->lock);
 	return err;
 }
@@ -221,7 +270,7 @@ void rdma_srq_free(struct datp_srq *base)
 	struct rdma_srq *srq = (struct rdma_srq *)base;
 
 	if (ibv_destroy_srq(srq->srq))
-		datp_log(1, "%s: cannot free a shared receive queue: errno %d", base->obj.ia->name,
-			 errno);
+		datp_log(1, "%s: cannot free a shared receive queue: %s", base->obj.ia->name,
+			 strerror(errno));
 	pthread_mutex_destroy(&srq->lock);
 }

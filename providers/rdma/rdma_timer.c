@@ -338,8 +338,11 @@ enum datp_err rdma_timer_open(struct rdma_ia *ia)
 	enum datp_err err;
 
 	ia->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (ia->timer_fd < 0)
+	if (ia->timer_fd < 0) {
+		datp_log(1, "%s: cannot create a timer (timerfd_create): %s; raise the limit of open files (ulimit -n)",
+			 ia->base.name, strerror(errno));
 		return DATP_ERR_DEVICE;
+	}
 	err = datp_loop_add(&ia->base, ia->timer_fd, EPOLLIN, timer_event, ia, &ia->timer_watch);
 	if (err)
 		close(ia->timer_fd);

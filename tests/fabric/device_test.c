@@ -46,6 +46,11 @@ static void forget(void)
 	atomic_store(&twist.unconfirmed, false);
 	atomic_store(&twist.no_query, false);
 	atomic_store(&twist.tells, 0);
+	atomic_store(&twist.no_timer, false);
+	atomic_store(&twist.no_pd, false);
+	atomic_store(&twist.no_srq, false);
+	atomic_store(&twist.no_srq_resize, false);
+	atomic_store(&twist.windows_unmade, false);
 	unsetenv("DAPL_MAX_INLINE");
 	unsetenv("DAT_LOG");
 	twist_here.refuses = twist_here.dies = 0;
@@ -106,6 +111,96 @@ static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
 	atomic_store(&twist.deepest, 100);
 	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
 		  DAT_SUCCESS);
+}
+
+/* Checks that the output since check_stderr_begin() names the call that has failed, its error (0: none), and the remedy. */
+static void named(const char *call, int err, const char *remedy)
+{
+	const char *said = check_stderr_end();
+
+	CHECK_HAS_STR(said, call);
+	if (err)
+		CHECK_HAS_STR(said, strerror(err));
+	CHECK_HAS_STR(said, remedy);
+}
+
+static DAT_RETURN opens(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	return dat_ia_open(api_ia_name(), 8, &async, &ia);
+}
+
+/* The reason is printed once in a process, so each adapter is opened in a process of its own. */
+static void open_without_a_domain(void *arg)
+{
+	(void)arg;
+	atomic_store(&twist.no_pd, true);
+	check_stderr_begin();
+	CHECK_DAT(opens(), DAT_INSUFFICIENT_RESOURCES);
+	/* librdmacm allocates one for itself when it uses the device first */
+	named("rdma_bind_addr", ENOMEM, "end programs that use the device");
+}
+
+static void open_another_without_a_domain(void *arg)
+{
+	(void)arg;
+	api_open();
+	atomic_store(&twist.no_pd, true);
+	check_stderr_begin();
+	CHECK_DAT(opens(), DAT_INSUFFICIENT_RESOURCES);
+	named("ibv_alloc_pd", ENOMEM, "free protection zones, or end programs");
+	api_close();
+}
+
+static void open_without_a_timer(void *arg)
+{
+	(void)arg;
+	atomic_store(&twist.no_timer, true);
+	check_stderr_begin();
+	CHECK(opens() != DAT_SUCCESS);
+	named("timerfd_create", EMFILE, "ulimit -n");
+}
+
+static void adapter_that_cannot_be_opened_is_refused_with_the_remedy(void)
+{
+	check_join(check_fork(open_without_a_domain, NULL));
+	check_join(check_fork(open_another_without_a_domain, NULL));
+	check_join(check_fork(open_without_a_timer, NULL));
+}
+
+static void protection_zone_that_the_device_has_not_is_refused_with_the_remedy(void)
+{
+	DAT_PZ_HANDLE pz;
+
+	api_open();
+	atomic_store(&twist.no_pd, true);
+	check_stderr_begin();
+	CHECK(dat_pz_create(api.ia, &pz) != DAT_SUCCESS);
+	named("ibv_alloc_pd", ENOMEM, "free protection zones, or end programs");
+}
+
+static void shared_receive_queue_that_the_device_refuses_is_refused_with_the_remedy(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8,
+			      .max_recv_iov = 1,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_SRQ_HANDLE srq;
+
+	api_open();
+	atomic_store(&twist.no_srq, true);
+	check_stderr_begin();
+	CHECK_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_INSUFFICIENT_RESOURCES);
+	named("(ibv_create_srq) of ", EOPNOTSUPP, "ask for fewer max_recv_dtos");
+	atomic_store(&twist.no_srq, false);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	atomic_store(&twist.no_srq_resize, true);
+	check_stderr_begin();
+	CHECK_DAT(dat_srq_resize(srq, 2000), DAT_INSUFFICIENT_RESOURCES);
+	/* the queues of siw cannot be resized in any case */
+	named("cannot be resized to 2000", api_declares("transport", "iWARP") ? 0 : EOPNOTSUPP,
+	      "create it with max_recv_dtos 2000");
 }
 
 /* Registers a region of `size` bytes. Returns how many registrations the device was asked for. */
@@ -445,6 +540,26 @@ static void messages_of(const size_t *sizes, size_t n)
 	}
 }
 
+/* The device has windows when the adapter is opened, and none left when an RMR is bound. */
+static void bind_that_gets_no_window_is_refused_with_the_remedy(void)
+{
+	DAT_LMR_TRIPLET bound;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+
+	atomic_store(&twist.unknown, true);
+	pair_make(NULL);
+	bound = api_seg(&buf, 1024, BYTES);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	atomic_store(&twist.windows_unmade, true);
+	check_stderr_begin();
+	CHECK_DAT(dat_rmr_bind(rmr, &bound, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.b.ep, api_cookie(1),
+			       DAT_COMPLETION_DEFAULT_FLAG, &context),
+		  DAT_INSUFFICIENT_RESOURCES);
+	named("ibv_alloc_mw", EOPNOTSUPP, "free RMRs");
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
 /* hns refuses to inline more than the path MTU. */
 static void no_message_is_inlined_that_is_longer_than_the_path_has_it(void)
 {
@@ -616,6 +731,7 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(receives_of_an_srq_come_back_when_their_queue_pair_goes),
 	CHECK_TEST(request_that_is_flushed_without_a_cause_breaks_the_connection),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),
+	CHECK_TEST(bind_that_gets_no_window_is_refused_with_the_remedy),
 	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_path_has_it),
 	CHECK_TEST(nothing_is_inlined_where_the_queue_pair_says_so),
 	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_queue_pair_says),
@@ -627,6 +743,9 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(number_of_reads_that_a_device_does_not_say_is_that_of_all_queue_pairs),
 	CHECK_TEST(longest_message_is_one_that_a_segment_holds),
 	CHECK_TEST(queue_pair_that_is_too_deep_is_refused_with_the_remedy),
+	CHECK_TEST(adapter_that_cannot_be_opened_is_refused_with_the_remedy),
+	CHECK_TEST(protection_zone_that_the_device_has_not_is_refused_with_the_remedy),
+	CHECK_TEST(shared_receive_queue_that_the_device_refuses_is_refused_with_the_remedy),
 	CHECK_TEST(large_region_is_not_registered_often_for_the_sake_of_its_key),
 	CHECK_TEST(fork_that_takes_registered_memory_away_is_warned_of_once),
 	CHECK_TEST(nothing_is_read_through_an_empty_list),

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -290,6 +291,18 @@ int eventfd(unsigned int count, int flags)
 		return -1;
 	}
 	return real(count, flags);
+}
+
+int timerfd_create(int clock, int flags)
+{
+	int (*real)(int, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "timerfd_create");
+	if (atomic_load(&twist.no_timer)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return real(clock, flags);
 }
 
 /* Numbers of queue pairs that have been destroyed, and have not been given to others. */

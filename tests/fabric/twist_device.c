@@ -83,6 +83,14 @@ struct ibv_qp *twist_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 	return qp;
 }
 
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *verbs)
+{
+	struct ibv_pd *(*real)(struct ibv_context *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "ibv_alloc_pd");
+	return twist_means(verbs) && atomic_load(&twist.no_pd) && !refuse(ENOMEM) ? NULL : real(verbs);
+}
+
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	struct ibv_srq *(*real)(struct ibv_pd *, struct ibv_srq_init_attr *);

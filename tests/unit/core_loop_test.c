@@ -103,7 +103,9 @@ static void a_descriptor_that_cannot_be_watched_is_refused(void)
 {
 	struct datp_watch *watch = NULL;
 
+	check_stderr_begin();
 	CHECK_EQ_INT(datp_loop_add(ia, -1, EPOLLIN, watch_fires, NULL, &watch), DATP_ERR_DEVICE);
+	CHECK_HAS_STR(check_stderr_end(), "cannot watch a descriptor (epoll_ctl): Bad file descriptor; raise ");
 	CHECK(watch == NULL);
 }
 

@@ -371,10 +371,10 @@ enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
 	struct loop *loop = loop_of(ia);
 	struct datp_watch *watch = calloc(1, sizeof(*watch));
 	struct epoll_event event = { .events = epoll_events, .data.ptr = watch };
-	int rc;
+	int error;
 
 	if (!watch)
-		return DATP_ERR_MEMORY;
+		return refused("watch a descriptor", ENOMEM, "raise the limit of memory (ulimit -v)");
 	watch->loop = loop;
 	watch->fd = fd;
 	watch->fn = fn;
@@ -382,20 +382,19 @@ enum datp_err datp_loop_add(struct datp_ia *ia, int fd, uint32_t epoll_events,
 	pthread_mutex_lock(&loop->lock);
 	/* Set before the first callback can run, which needs the lock. */
 	*out = watch;
-	rc = epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-	if (!rc) {
+	error = epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? errno : 0;
+	if (!error) {
 		watch->next = loop->live;
 		if (loop->live)
 			loop->live->prev = watch;
 		loop->live = watch;
 	}
 	pthread_mutex_unlock(&loop->lock);
-	if (rc) {
-		*out = NULL;
-		free(watch);
-		return DATP_ERR_DEVICE;
-	}
-	return DATP_OK;
+	if (!error)
+		return DATP_OK;
+	*out = NULL;
+	free(watch);
+	return refused("watch a descriptor (epoll_ctl)", error, "raise fs.epoll.max_user_watches (sysctl)");
 }
 
 void datp_loop_del(struct datp_watch *watch)

@@ -440,7 +440,7 @@ struct datp_conn_param {
 	const struct sockaddr *address;
 	uint64_t qual;
 	const void *pdata; /* valid during the call */
-	uint32_t pdata_len;
+	uint32_t pdata_len; /* at most max_private_data, here and in cr_accept */
 };
 
 /* An incoming connection request, for datp_cm_request(), which copies everything in it. */
@@ -736,6 +736,8 @@ DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
  * date, the call does nothing and returns false. So a transport need not reason about races with disconnect or
  * free: a report may run while ep_free (or sp_close) runs, but none may begin after that op has returned. If
  * datp_cm_request() does not return DATP_OK, the transport refuses the request, as if no program listened.
+ * For a service point with DAT_PSP_PROVIDER_FLAG it calls the op ep_create, and ep_free if it then fails: the
+ * caller holds no lock that these ops take.
  */
 DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
 				       struct datp_cr **cr);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two processes talk over an adapter: they connect, send, write and read each other's memory, and
- * part. Whoever gets data checks each byte.
+ * part. Whoever gets data checks each byte. If the adapter says that it does not leave the process,
+ * by its attribute `reach`, two threads do that instead.
  *
- *	./two ADAPTER		exit status 0: all is well; 1: it is not, and stderr says what;
- *				77: the adapter says that it does not leave the process
+ *	./two ADAPTER		exit status 0: all is well; 1: it is not, and stderr says what
  *
- * It is a first test of a wire between processes, small enough to be followed in a debugger.
- * datconform, which judges the rest, comes after it. The child is the server, the parent the
+ * It is a first test of a wire, small enough to be followed in a debugger. datconform, which
+ * judges the rest, comes after it. The child or the second thread is the server, the parent the
  * client; both go through the same steps, in conversation().
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,12 @@
 
 #define SIZE	 65536 /* bytes of the longest transfer, if the adapter has no limit below */
 #define PATIENCE (10 * 1000000u) /* for an event, in microseconds */
-#define SKIPPED	 77
 
-static const char *me = "client";
+/* Each side has its own, whether it is a process or a thread. */
+#define OWN static _Thread_local
+
+OWN const char *me = "client";
+static const char *adapter;
 
 static _Noreturn void stop(const char *what, const char *why, const char *more)
 {
@@ -51,23 +55,39 @@ struct place {
 	DAT_VADDR address;
 };
 
-static DAT_IA_HANDLE ia;
-static DAT_PZ_HANDLE pz;
-static DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, request_evd;
-static DAT_EP_HANDLE ep;
-static DAT_IA_ATTR attr;
-static DAT_LMR_HANDLE lmr;
-static DAT_LMR_CONTEXT local;
-static struct place here, there;
-static size_t size; /* of each of these four, which are one region */
-static unsigned char *out, *in, *shared, *copy;
+OWN DAT_IA_HANDLE ia;
+OWN DAT_PZ_HANDLE pz;
+OWN DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, request_evd;
+OWN DAT_EP_HANDLE ep;
+OWN DAT_IA_ATTR attr;
+OWN DAT_LMR_HANDLE lmr;
+OWN DAT_LMR_CONTEXT local;
+OWN struct place here, there;
+OWN size_t size; /* of each of these four, which are one region */
+OWN unsigned char *out, *in, *shared, *copy;
 
 static size_t at_most(size_t a, unsigned long long b)
 {
 	return a < b ? a : (size_t)b;
 }
 
-static void set_up(const char *adapter)
+/* Opens the adapter for a moment, to look at its attributes. */
+static bool stays_in_process(void)
+{
+	bool stays = false;
+
+	MUST(dat_ia_open((DAT_NAME_PTR)adapter, 8, &async_evd, &ia));
+	MUST(dat_ia_query(ia, &async_evd, DAT_IA_ALL, &attr, DAT_PROVIDER_FIELD_NONE, NULL));
+	for (DAT_COUNT i = 0; i < attr.num_transport_attr; i++)
+		if (!strcmp(attr.transport_attr[i].name, "reach") &&
+		    !strcmp(attr.transport_attr[i].value, "process"))
+			stays = true;
+	MUST(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	async_evd = DAT_HANDLE_NULL;
+	return stays;
+}
+
+static void set_up(void)
 {
 	DAT_REGION_DESCRIPTION region;
 	DAT_VLEN length;
@@ -75,15 +95,6 @@ static void set_up(const char *adapter)
 
 	MUST(dat_ia_open((DAT_NAME_PTR)adapter, 8, &async_evd, &ia));
 	MUST(dat_ia_query(ia, &async_evd, DAT_IA_ALL, &attr, DAT_PROVIDER_FIELD_NONE, NULL));
-	for (DAT_COUNT i = 0; i < attr.num_transport_attr; i++)
-		if (!strcmp(attr.transport_attr[i].name, "reach") &&
-		    !strcmp(attr.transport_attr[i].value, "process")) {
-			if (!strcmp(me, "client"))
-				printf("%s does not leave the process, by its attribute `reach`\n",
-				       adapter);
-			MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-			exit(SKIPPED);
-		}
 	size = at_most(at_most(SIZE, attr.max_mtu_size), attr.max_rdma_size);
 	MUST(dat_pz_create(ia, &pz));
 	MUST(dat_evd_create(ia, 4, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd));
@@ -290,33 +301,70 @@ static void conversation(bool client)
 	wait_for(conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, "disconnect");
 }
 
+/* One side, from its beginning to its end. */
+static void talk(bool client, int fd)
+{
+	set_up();
+	post_receive();
+	if (client)
+		find(fd);
+	else
+		be_found(fd);
+	conversation(client);
+	tear_down();
+}
+
+static void *server_thread(void *fd)
+{
+	me = "server";
+	talk(false, *(int *)fd);
+	return NULL;
+}
+
+static void talk_in_process(int fds[2])
+{
+	pthread_t server;
+
+	if (pthread_create(&server, NULL, server_thread, &fds[1]))
+		stop("threads", "there is none", "");
+	talk(true, fds[0]);
+	pthread_join(server, NULL);
+}
+
+static void talk_to_child(int fds[2])
+{
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		stop("fork", "it failed", "");
+	if (!child)
+		me = "server";
+	close(fds[!child ? 0 : 1]);
+	talk(child != 0, fds[child ? 0 : 1]);
+	if (!child)
+		exit(0);
+	if (waitpid(child, &status, 0) != child || status)
+		stop("the end", "the server failed", "");
+}
+
 int main(int argc, char **argv)
 {
-	int fds[2], status;
-	pid_t child;
+	int fds[2];
+	bool inside;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: two ADAPTER\n");
 		return 1;
 	}
-	/* Fork first: what a process has opened is not its child's to use. */
-	if (pipe(fds) || (child = fork()) < 0)
-		stop("fork", "it failed", "");
-	if (!child)
-		me = "server";
-	close(fds[!child ? 0 : 1]);
-	set_up(argv[1]);
-	post_receive();
-	if (child)
-		find(fds[0]);
+	adapter = argv[1];
+	inside = stays_in_process();
+	if (pipe(fds))
+		stop("pipe", "it failed", "");
+	if (inside)
+		talk_in_process(fds);
 	else
-		be_found(fds[1]);
-	conversation(child != 0);
-	tear_down();
-	if (!child)
-		return 0;
-	if (waitpid(child, &status, 0) != child || status)
-		stop("the end", "the server failed", "");
-	printf("two processes talked over %s, and every byte was right\n", argv[1]);
+		talk_to_child(fds);
+	printf("two %s talked over %s, and every byte was right\n", inside ? "threads" : "processes", adapter);
 	return 0;
 }

@@ -77,7 +77,7 @@ tap 'sdk: the workflow builds it' step_passes Build
 tap 'sdk: it can be dumped' tap_holds '^loads=yes$' in_mine datctl dump ./libdattemplate.so
 tap 'sdk: the workflow judges it' step_passes Judge
 tap 'sdk: the verdicts are there for the workflow to keep' verdicts_are_kept
-tap 'sdk: two processes do not meet over it, which the program says' tap_status 77 two_over template0
+tap 'sdk: two threads talk over it' tap_holds '^two threads talked over template0, and every byte was right$' two_over template0
 tap 'sdk: they talk over soft0' tap_holds 'every byte was right' two_over soft0
 tap 'sdk: a transfer that fails is found out' tap_status 1 two_over lossy
 tap 'sdk: so is a connection that does not come about' tap_status 1 two_over far

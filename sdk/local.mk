@@ -12,6 +12,7 @@ dist_template_DATA = \
 	sdk/template/README.md \
 	sdk/template/ci.yml \
 	sdk/template/polled.h \
-	sdk/template/pushed.h \
+	sdk/template/pushed.c \
 	sdk/template/template.c \
-	sdk/template/two.c
+	sdk/template/two.c \
+	sdk/template/wire.h

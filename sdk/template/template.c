@@ -5,7 +5,8 @@
  * says of each op when it is called and what it must do; the DUTY-nn below are explained there.
  *
  * How it works: a posted operation is a struct work. It waits in a queue of its endpoint until it
- * can be executed, and then, done, in another until libdatp knows (polled.h, or pushed.h).
+ * can be executed, and then, done, in another until libdatp has polled it (polled.h). If your transport
+ * calls back when a transfer is done, begin from pushed.c, which is smaller.
  *
  * Invariant: an operation is in one queue, or known to libdatp alone.
  */
@@ -335,16 +336,8 @@ static void tell_done(struct datp_ep *ep)
 	datp_unlock(&ep->lock);
 }
 
-/*
- * How libdatp learns of what is done is where transports differ most. Keep one of the two: polled.h,
- * where the transport has a queue of completions and libdatp asks for them, or pushed.h, where it
- * calls back. Both have done_locked(), forget_done() and MY_EVD_OPS.
- */
-#ifdef MY_PUSHES
-#include "pushed.h"
-#else
+/* How libdatp learns of what is done: done_locked(), forget_done() and MY_EVD_OPS. */
 #include "polled.h"
-#endif
 
 /* ------------------------------------------------------------------ the end of a connection */
 

@@ -151,7 +151,7 @@ for pair in 'libdat1 libltdl7' 'libdat1 libinih1' 'opendat-providers libdat1' 'o
 done
 tap 'packages: nothing of libdapl2 is taken' nothing_of_libdapl2_is_taken
 tap "packages: what who writes a provider needs is libdat-dev's" owns libdat-dev man7/datp.7.gz man7/datp-mocks.7.gz \
-	opendat/template/template.c opendat/mocks/mock.h opendat/mocks/mock_plain.so
+	opendat/template/template.c opendat/template/pushed.c opendat/template/wire.h opendat/mocks/mock.h opendat/mocks/mock_plain.so
 tap "packages: the providers and their manual are opendat-providers'" owns opendat-providers opendat/libdatsoft.so man7/opendat-soft.7.gz
 tap 'packages: datctl lists soft0' tap_holds '^soft0' installed "$root/usr/bin/datctl" list
 tap 'packages: the example builds with the flags of dat.pc' example_builds

@@ -24,7 +24,7 @@ alone()
 template()
 {
 	local source bad=0
-	for source in template.c '-DMY_PUSHES template.c' two.c; do
+	for source in template.c pushed.c two.c; do
 		# shellcheck disable=SC2086 # a compiler may come with options
 		(cd "$top_srcdir/sdk/template" && $1 -std=c11 -Wshadow ${flags//$top_srcdir/../..} -fsyntax-only $source) || bad=1
 	done
@@ -113,7 +113,7 @@ for pair in "${CC:-cc} ${CXX:-c++}" 'clang clang++'; do
 	fi
 	[ "$cc" = clang ] || { cc=${CC:-cc} cxx=${CXX:-c++}; }
 	tap "sdk: the headers compile as strict C11 with ${cc##* }" alone c c11 "$cc"
-	tap "sdk: the template compiles as strict C11 with ${cc##* }" template "$cc"
+	tap "sdk: the templates compile as strict C11 with ${cc##* }" template "$cc"
 	tap "sdk: the headers compile as C++17 with ${cxx##* }" alone c++ c++17 "$cxx"
 	tap "sdk: the headers compile as C++20 with ${cxx##* }" alone c++ c++20 "$cxx"
 	tap "sdk: in C a head that is not first does not compile with ${cc##* }" head_first c c11 "$cc"

@@ -172,8 +172,9 @@ bool datlog_wanted(enum datlog_level level, unsigned int types, const char *comp
 	pthread_once(&once, setting_read);
 	if (setting.masked)
 		return setting.types & types;
-	return level <= setting.level &&
-	       (!component || !setting.components || component_listed(component));
+	/* a component that is named, and perhaps mistyped, must not hide why another one does not work */
+	return level <= setting.level && (!component || !setting.components || level == DATLOG_ERROR ||
+					  component_listed(component));
 }
 
 bool datlog_curious(void)

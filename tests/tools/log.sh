@@ -93,9 +93,27 @@ a_provider_is_chosen_by_its_name_and_by_its_adapters()
 	for component in registry fast0; do
 		DAT_OVERRIDE=$dir/wrong.conf selects "$component" yes '^libdat: .*: fast0: library ' ./datctl show fast0
 	done
+	DAT_OVERRIDE=$dir/wrong.conf selects registry yes '^libdat: static registry: ' ./datctl show fast0
 	for component in core soft; do
-		DAT_OVERRIDE=$dir/wrong.conf selects "$component" no '^libdat: ' ./datctl show fast0
+		DAT_OVERRIDE=$dir/wrong.conf selects "$component" no '^libdat: static registry: ' ./datctl show fast0
 	done
+}
+
+# A mistyped component must not take away what is told by default.
+errors_are_told_whatever_component_is_named()
+{
+	local level component
+	echo "fast0 u1.2 nonthreadsafe default $PWD/.libs/libdatsoft.so opendat.1.0 \"eager=1\" \"\"" >"$dir/wrong.conf"
+	for level in error warning debug; do
+		for component in core soft sotf; do
+			DAT_LOG=$level,$component DAT_OVERRIDE=$dir/wrong.conf run ./datctl show fast0
+			says '^libdat(\[[^]]+\])?: .*: fast0: library '
+			DAT_LOG=$level,$component run ./examples/exchange nosuch
+			says '^libdat(\[[^]]+\])?: nosuch: no such adapter '
+		done
+	done
+	DAT_LOG=none,sotf run ./examples/exchange nosuch
+	! grep -q '^libdat' "$err" || fails 'it speaks'
 }
 
 a_reason_is_told_once_whichever_component_is_chosen()
@@ -303,7 +321,7 @@ info_names_a_busy_qualifier()
 tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout only_what_was_refused_is_printed_when_all_is_well \
 	level_none_silences level_info_tells_which_file_was_read a_mistyped_variable_is_guessed_once \
 	the_list_of_variables_is_complete components_are_chosen \
-	a_provider_is_chosen_by_its_name_and_by_its_adapters a_reason_is_told_once_whichever_component_is_chosen \
+	a_provider_is_chosen_by_its_name_and_by_its_adapters errors_are_told_whatever_component_is_named a_reason_is_told_once_whichever_component_is_chosen \
 	the_core_is_chosen_by_its_name_and_by_adapter_and_provider the_providers_for_rdma_are_chosen_by_their_names \
 	probing_is_silent debug_shows_connections_and_their_ends info_tells_of_broken_connections \
 	info_names_the_operation_that_broke_a_connection who_asks_for_more_gets_process_and_time \

@@ -775,8 +775,9 @@ static void on_cancel(struct soft_socket *sock)
 		sock->cr->socket = NULL;
 	sock->cr = NULL;
 	datp_unlock(&sock->ia->lock);
+	/* the program sees NON_PEER_REJECTED; libdatp logs that nobody has rejected the request */
 	if (ep && sock->active)
-		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_DISCONNECTED);
 	else if (ep) /* the peer's data may have established the connection already */
 		soft_ep_end_and_report(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
 }

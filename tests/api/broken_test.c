@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is printed by default about a connection that has broken: which operation of this side has failed, and why. */
+/*
+ * What is printed by default about a connection that has broken: which operation of this side has failed, and why. And about one
+ * whose request the other side has ended.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,4 +84,49 @@ static const struct check_suite by_default = {
 	.name = "broken", .setup = setup_default, .teardown = api_close, .tests = default_tests,
 };
 
-CHECK_SUITES(&by_default);
+/* ------------------------------------------------------------------ requests */
+
+static void have_a_request(void *arg)
+{
+	struct api_offer offer;
+	DAT_EVD_HANDLE cr_evd;
+
+	(void)arg;
+	api_open();
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, NULL);
+	check_put(CHECK_PARENT, &offer, sizeof(offer));
+	(void)api_cr(cr_evd);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+static void server_that_ends_with_a_request_is_not_taken_for_none(void)
+{
+	struct api_offer theirs;
+	struct api_end end;
+	const char *text;
+	pid_t peer;
+
+	unsetenv("DAT_LOG");
+	peer = check_fork(have_a_request, NULL);
+	api_open();
+	if (api_over_verbs())
+		check_skip("the device reports the same of both");
+	api_end_make(&end, NULL);
+	check_get(peer, &theirs, sizeof(theirs));
+	check_stderr_begin();
+	REQUIRE_DAT(api_offer_connect(end.ep, &theirs, api_patience()), DAT_SUCCESS);
+	check_await(peer);
+	check_kill(peer);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	text = check_stderr_end();
+	CHECK(strstr(text, "the other side has ended the request without an answer"));
+	CHECK(!strstr(text, "nobody listens there"));
+}
+
+static const struct check_test request_tests[] = { CHECK_TEST(server_that_ends_with_a_request_is_not_taken_for_none), CHECK_END };
+
+static const struct check_suite requests = { .name = "requests", .teardown = api_close, .tests = request_tests };
+
+CHECK_SUITES(&by_default, &requests);

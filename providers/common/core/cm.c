@@ -84,7 +84,7 @@ static void attempt_timer(void *arg)
 	if (!mine)
 		return;
 	ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_ABORT);
-	diag_connect(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	diag_connect(ep, DAT_CONNECTION_EVENT_TIMED_OUT, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ep_end(ep, EP_FAILED, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ep_unpin(ep);
 }
@@ -252,6 +252,7 @@ static DAT_EVENT_NUMBER failure_shown(int state, DAT_EVENT_NUMBER why)
 
 DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
+	DAT_EVENT_NUMBER cause = why;
 	bool mine;
 
 	datp_lock(&ep->lock);
@@ -260,7 +261,7 @@ DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	datp_unlock(&ep->lock);
 	if (!mine)
 		return false;
-	diag_connect(ep, why);
+	diag_connect(ep, why, cause);
 	ep_end(ep, EP_FAILED, why);
 	ep_unpin(ep);
 	return true;
@@ -270,6 +271,7 @@ DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 
 DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
+	DAT_EVENT_NUMBER reported = why;
 	enum ep_cause cause;
 	bool mine;
 
@@ -285,7 +287,7 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	if (cause == EP_ENDED)
 		diag_ended(ep, why);
 	else
-		diag_connect(ep, why);
+		diag_connect(ep, why, reported);
 	ep_end(ep, cause, why);
 	ep_unpin(ep);
 	return true;

@@ -64,6 +64,13 @@ static const struct sentence connecting[] = {
 	{ 0, 2, "", "", "" },
 };
 
+/* The transport says that the other side has ended the request, instead of rejecting it: a program has it, or had it. */
+static const struct sentence unanswered = {
+	DAT_CONNECTION_EVENT_NON_PEER_REJECTED, 2, "DAT_CONNECTION_EVENT_NON_PEER_REJECTED",
+	"the other side has ended the request without an answer, as when its program ends or closes the adapter",
+	"see the messages of the program there, and that it answers each request"
+};
+
 /*
  * The qualifiers that libvipl makes of discriminators (vipl/listen.c). libvipl tries several of
  * them for one server, and listens at the first free one, and its program gets the result: so it is
@@ -127,21 +134,31 @@ static void left_out_text(uint32_t left_out, char *text, size_t size)
 		snprintf(text, size, " (and %u more lines like this one were left out)", left_out);
 }
 
-void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+/* Returns the sentence of an event, which has this cause for the transport; NULL if there is none. */
+static const struct sentence *sentence_of(DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause)
+{
+	const struct sentence *s = connecting;
+
+	if (why == DAT_CONNECTION_EVENT_NON_PEER_REJECTED && cause == DAT_CONNECTION_EVENT_DISCONNECTED)
+		return &unanswered;
+	while (s->number && s->number != why)
+		s++;
+	return s->number ? s : NULL;
+}
+
+void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause)
 {
 	static struct log_limit accepted;
-	const struct sentence *s = connecting;
+	const struct sentence *s = sentence_of(why, cause);
 	char peer[INET6_ADDRSTRLEN], self[INET6_ADDRSTRLEN];
 	char key[128], after[32] = "", omitted[64] = "";
 	uint32_t left_out = 0;
 	int length, level;
 
-	while (s->number && s->number != why)
-		s++;
-	if (!s->number)
+	if (!s)
 		return;
 	address_text(&ep->remote_address, peer, sizeof(peer));
-	length = snprintf(key, sizeof(key), "%s %s %llu", s->name, peer,
+	length = snprintf(key, sizeof(key), "%s %d %s %llu", s->name, s == &unanswered, peer,
 			  (unsigned long long)ep_priv(ep)->target_qual);
 	level = level_of(s, ep_priv(ep)->target_qual);
 	/*

@@ -14,8 +14,8 @@
 /* Returns the names of the type and subtype of an error: "DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY". */
 const char *err_name(enum datp_err err);
 
-/* A connection attempt, or an accept, has ended with this event. */
-void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why);
+/* A connection attempt, or an accept, has ended with this event; the transport has reported `cause`. */
+void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause);
 /* ... or could not even begin. */
 void diag_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
 			  enum datp_err err);

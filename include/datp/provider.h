@@ -742,10 +742,7 @@ DATP_API void datp_ia_error(struct datp_ia *ia, DAT_EVENT_NUMBER number);
 DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_arrival *arrival,
 				       struct datp_cr **cr);
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);
-/*
- * PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR; DISCONNECTED: the other side has ended the request without an answer,
- * which the program sees as NON_PEER_REJECTED, and the log tells apart
- */
+/* PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR; DISCONNECTED: the peer gave no answer, seen as NON_PEER_REJECTED */
 DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 /* DISCONNECTED or BROKEN */
 DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why);

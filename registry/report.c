@@ -375,8 +375,25 @@ void report_lines(const struct reg_request *rq, bool served)
 	text_print(&t, type, rq->name);
 }
 
-static const char *open_remedy(DAT_RETURN rc)
+/* The arguments of dat_ia_open() and dat_ia_openv(), by the names of the subtypes, whose values differ between APIs. */
+static const struct {
+	const char *subtype, *remedy;
+} arguments[] = {
+	{ "DAT_INVALID_ARG1", "ia_name_ptr of the call is the argument that is wrong" },
+	{ "DAT_INVALID_ARG2",
+	  "async_evd_min_qlen of the call is the argument that is wrong: pass 1 or more" },
+	{ "DAT_INVALID_ARG3", "async_evd_handle of the call is the argument that is wrong" },
+	{ "DAT_INVALID_ARG4", "ia_handle of the call is the argument that is wrong" },
+	{ "DAT_INVALID_HANDLE_EVD_ASYNC",
+	  "async_evd_handle of the call is the argument that is wrong: the variable that it points at is read, so set it to "
+	  "DAT_HANDLE_NULL, or to an EVD with DAT_EVD_ASYNC_FLAG" },
+};
+
+static const char *open_remedy(DAT_RETURN rc, const char *subtype)
 {
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++)
+		if (!strcmp(subtype, arguments[i].subtype))
+			return arguments[i].remedy;
 	if (DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES &&
 	    DAT_GET_SUBTYPE(rc) != DAT_RESOURCE_DEVICE)
 		return "raise the limits of this process ('ulimit -n' for open files, 'ulimit -l' "
@@ -402,7 +419,7 @@ void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bo
 	if (asprintf(&text, "%s:%u: %s: library %s could not open it: %s%s%s%s%s",
 		     e ? e->file : "registered by the program", e ? e->line : 0, name,
 		     e ? e->library : "-", type, *subtype ? " " : "", subtype, words ? ": " : "; ",
-		     words ? words : open_remedy(rc)) < 0)
+		     words ? words : open_remedy(rc, subtype)) < 0)
 		text = NULL;
 	pthread_mutex_lock(&reg.lock);
 	if (r->plugin) {

@@ -228,6 +228,20 @@ static void wrong_evd_or_pointer_of_an_endpoint_is_named(void)
 		   DAT_INVALID_PARAMETER, "dat_ep_create", "ep_handle is NULL");
 }
 
+/* ------------------------------------------------------------------ adapters */
+
+static void wrong_argument_of_an_open_is_named(void)
+{
+	DAT_EVD_HANDLE async = api_evd(8, DAT_EVD_SOFTWARE_FLAG);
+	DAT_IA_HANDLE ia;
+
+	CHECK_DIAG(dat_ia_open(api_ia_name(), 8, &async, &ia), DAT_INVALID_HANDLE, "could not open it: DAT_INVALID_HANDLE",
+		   "; async_evd_handle of the call is the argument that is wrong");
+	async = DAT_HANDLE_NULL;
+	CHECK_DIAG(dat_ia_open(api_ia_name(), -1, &async, &ia), DAT_INVALID_PARAMETER, "could not open it: DAT_INVALID_PARAMETER",
+		   "; async_evd_min_qlen of the call is the argument that is wrong");
+}
+
 static const struct check_test debug_tests[] = {
 	CHECK_TEST(refused_send_says_what_was_wrong_with_its_length),
 	CHECK_TEST(refused_write_says_what_was_wrong_with_its_lengths),
@@ -240,6 +254,7 @@ static const struct check_test debug_tests[] = {
 	CHECK_TEST(post_that_is_taken_says_nothing),
 	CHECK_TEST(each_wrong_attribute_of_an_endpoint_is_named),
 	CHECK_TEST(wrong_evd_or_pointer_of_an_endpoint_is_named),
+	CHECK_TEST(wrong_argument_of_an_open_is_named),
 	CHECK_END
 };
 

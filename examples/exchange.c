@@ -466,6 +466,8 @@ static void client(struct side *s, int pipe_from_server)
 	tell(s, nowhere);
 	hear(s);
 	fill(&s->out, REFUSED);
+	printf("NOTE  the window is closed now; a warning about the broken connection belongs to the next step\n");
+	fflush(stdout);
 	/* Where a write is complete when it has been sent (iWARP), its completion tells nothing yet. */
 	post_write(s, window);
 	wait_for(s->request_evd, DAT_DTO_COMPLETION_EVENT, "RDMA write");

@@ -6,7 +6,7 @@
  *
  * LEVEL is none, error, warning (the default), info or debug; COMPONENT is registry, core, or the
  * name of a provider or an adapter (a message may be of several: one that is named is enough;
- * errors are written whatever is named, unless LEVEL is none);
+ * errors of all components are written, unless LEVEL is none);
  * WHERE is stderr (the default), syslog or the name of a file.
  * Without DAT_LOG the older DAT_DBG_TYPE, a mask, and DAT_DBG_DEST count; without these OFED's
  * DAPL_DBG_TYPE, of which a level is made, and DAPL_DBG_DEST.

@@ -88,7 +88,7 @@ static void change(struct input *in, struct soft_msg *msg)
 
 /* ------------------------------------------------------------------ the attacker */
 
-/* Accepts or rejects a connection request. Returns false if there is none. */
+/* Accepts or rejects a connection request. Returns false if no request has come. */
 static bool answer_request(bool reject)
 {
 	DAT_CR_HANDLE cr;

@@ -134,7 +134,7 @@ static void left_out_text(uint32_t left_out, char *text, size_t size)
 		snprintf(text, size, " (and %u more lines like this one were left out)", left_out);
 }
 
-/* Returns the sentence of an event, which has this cause for the transport; NULL if there is none. */
+/* Returns the sentence for this event, which the transport has reported as `cause`. Returns NULL if no sentence is for it. */
 static const struct sentence *sentence_of(DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause)
 {
 	const struct sentence *s = connecting;

@@ -17,6 +17,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_ia.h \
 	providers/rdma/rdma_mr.h \
 	providers/rdma/rdma_mw.h \
+	providers/rdma/rdma_named.h \
 	providers/rdma/rdma_ops.h \
 	providers/rdma/rdma_parts.h \
 	providers/rdma/rdma_pipe.h \
@@ -39,6 +40,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_ia.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \
+	providers/rdma/rdma_named.c \
 	providers/rdma/rdma_parts.c \
 	providers/rdma/rdma_pipe.c \
 	providers/rdma/rdma_poll.c \

@@ -32,6 +32,7 @@
 #define RDMA_MR_BUCKETS	  65536
 #define RDMA_REJECT_BYTES 4
 #define RDMA_TRAILER	  4 /* the bytes that end padded private data */
+#define RDMA_PROVIDER_ATTRS 7 /* as many as rdma_named_fill() adds */
 
 struct rdma_ia;
 struct rdma_ep;
@@ -434,6 +435,9 @@ struct rdma_ia {
 	DAT_NAMED_ATTR named[12 + RDMA_QUIRKS];
 	int named_count;
 	char named_text[4][64];
+	/* rdma_named.c */
+	DAT_NAMED_ATTR provider_attr[RDMA_PROVIDER_ATTRS];
+	char provider_text[RDMA_PROVIDER_ATTRS][48];
 	char quirk_text[RDMA_QUIRKS][128];
 };
 

@@ -11,6 +11,7 @@
 #include "rdma_fork.h"
 #include "rdma_ia.h"
 #include "rdma_mr.h"
+#include "rdma_named.h"
 #include "rdma_parts.h"
 #include "rdma_pipe.h"
 #include "rdma_qp.h"
@@ -333,4 +334,5 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	fill_named(ia);
 	a->transport_attr = ia->named;
 	a->transport_attr_count = ia->named_count;
+	rdma_named_fill(ia, a);
 }

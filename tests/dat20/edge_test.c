@@ -4,6 +4,8 @@
  * each kind of transfer. What differs from DAT 1.2 is looked at: attributes, events, return values,
  * the state of an SRQ, calls with more arguments, and calls that are not served.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,12 +86,97 @@ static int opens(void)
 	return 1;
 }
 
+/* The attributes that programs look for, in their order, with the values over soft0; "": any. */
+static const char *const names[][2] = {
+	{ "DAT_IB_PROVIDER_NAME", "soft" },
+	{ "DAT_IB_DEVICE_NAME", "soft" },
+	{ "DAT_IB_CONNECTIVITY_MODE", "DIRECT" },
+	{ "DAT_IB_RDMA_READ", "TRUE" },
+	{ "DAT_IB_NODE_GUID", "0000:0000:0000:0000" },
+	{ "DAT_IB_GID", "" },
+	{ "DAT_IB_TRANSPORT_MTU", "4096" },
+	{ "DAT_IB_PORT_STATUS", "ACTIVE" },
+	{ "DAT_IB_PORT_NUMBER", "1" },
+	{ "DAT_EXTENSION_INTERFACE", "FALSE" },
+	{ "DAT_IB_FETCH_AND_ADD", "FALSE" },
+	{ "DAT_IB_CMP_AND_SWAP", "FALSE" },
+	{ "DAT_IB_IMMED_DATA", "FALSE" },
+};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+/* Whether the text is the adapter's address as an IPv6 address of groups of four digits. */
+static int is_gid_of_adapter(const char *text)
+{
+	char address[INET6_ADDRSTRLEN] = "::ffff:";
+	struct in6_addr parsed, gid;
+	DAT_IA_ATTR attr;
+
+	SUCCEEDS(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	if (attr.ia_address_ptr->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((struct sockaddr_in *)attr.ia_address_ptr)->sin_addr, address + 7, INET_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, &((struct sockaddr_in6 *)attr.ia_address_ptr)->sin6_addr, address, sizeof(address));
+	return strlen(text) == 39 && inet_pton(AF_INET6, text, &gid) == 1 && inet_pton(AF_INET6, address, &parsed) == 1 &&
+	       memcmp(&gid, &parsed, sizeof(gid)) == 0;
+}
+
+static void named(const DAT_PROVIDER_ATTR *provider)
+{
+	DAT_NAMED_ATTR *attr = provider->provider_specific_attr;
+	int i, n = provider->num_provider_specific_attr;
+
+	expect(n >= NAMES, "there are fewer named attributes than programs look for");
+	for (i = 0; i < n && i < NAMES; i++) {
+		if (strcmp(attr[i].name, names[i][0]) == 0 && (!*names[i][1] || strcmp(attr[i].value, names[i][1]) == 0))
+			continue;
+		printf("# attribute %d is %s=%s, not %s=%s\n", i, attr[i].name, attr[i].value, names[i][0], names[i][1]);
+		differs = 1;
+	}
+	for (; i < n; i++)
+		expect(attr[i].name != NULL && attr[i].value != NULL, "a named attribute has no name or no value");
+	expect(n > NAMES && strcmp(attr[n - 1].name, "allow") == 0, "the adapter's own attributes do not follow");
+	expect(n > 5 && is_gid_of_adapter(attr[5].value), "the GID is not the adapter's address");
+}
+
+/* The attributes of an adapter that is not open; the handle is good for one call. */
+static void asks_without_opening(void)
+{
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR attr;
+	DAT_HANDLE query = NULL, second = NULL;
+
+	memset(&attr, 0xa5, sizeof(attr));
+	SUCCEEDS(dat_ib_open_query("soft0", &query, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
+	expect(query != NULL, "the query has no handle");
+	expect(strcmp(attr.adapter_name, "soft0") == 0 && attr.max_eps > 0, "the query returns no attributes");
+	named(&provider);
+	SUCCEEDS(dat_ib_open_query("soft0", &second, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
+	expect(second != query, "two queries have one handle");
+	returns(dat_ia_close(query, DAT_CLOSE_ABRUPT_FLAG), ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		"dat_ia_close() of a query");
+	SUCCEEDS(dat_ib_close_query(query));
+	returns(dat_ib_close_query(query), ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA), "a second close");
+	SUCCEEDS(dat_ib_close_query(second));
+	returns(dat_ib_close_query(ia), ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA), "the close of an open adapter");
+	report("the attributes can be had without opening the adapter");
+
+	query = NULL;
+	returns(dat_ib_open_query("nobody", &query, 0, NULL, 0, NULL),
+		ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED), "a name that is not there");
+	returns(dat_ib_open_query("soft0", NULL, 0, NULL, 0, NULL), ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		"a query without a place for the handle");
+	returns(dat_ib_open_query("soft0", &query, DAT_IA_FIELD_ALL, NULL, 0, NULL),
+		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6), "a query without a place for the attributes");
+	expect(query == NULL, "a query that failed has a handle");
+	report("a query with a wrong argument names it");
+}
+
 static void queries(void)
 {
 	DAT_PROVIDER_ATTR provider;
 	DAT_EVD_HANDLE found = DAT_HANDLE_NULL;
 	DAT_IA_ATTR attr;
-	int i, reads = 0;
 
 	memset(&attr, 0xa5, sizeof(attr));
 	memset(&provider, 0xa5, sizeof(provider));
@@ -99,14 +186,10 @@ static void queries(void)
 	expect(attr.max_message_size == UINT32_MAX, "a size beyond 32 bits is not the largest of 32 bits");
 	expect(attr.zb_supported == DAT_FALSE, "zero-based addresses are promised");
 	expect(attr.extension_supported == DAT_EXTENSION_NONE, "extensions are promised");
+	expect(attr.extension_version == DAT_IB_EXTENSION_VERSION, "the extensions have another version");
 	expect(provider.dapl_version_major == 2 && provider.dapl_version_minor == 0, "the version is not 2.0");
 	expect(provider.rmr_scope_supported == DAT_RMR_SCOPE_PZ, "RMRs have another scope than the PZ");
-	for (i = 0; i < provider.num_provider_specific_attr; i++) {
-		expect(provider.provider_specific_attr[i].value != NULL, "a named attribute has no value");
-		reads += strcmp(provider.provider_specific_attr[i].name, "DAT_IB_RDMA_READ") == 0 &&
-			 strcmp(provider.provider_specific_attr[i].value, "TRUE") == 0;
-	}
-	expect(reads == 1, "DAT_IB_RDMA_READ is not TRUE");
+	named(&provider);
 	returns(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL + 1, &attr, 0, NULL),
 		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), "a mask with a bit too many");
 	report("the attributes are those of 2.0");
@@ -360,7 +443,10 @@ static void refuses(void)
 	DAT_SRQ_HANDLE srq;
 	DAT_CNO_HANDLE cno;
 	DAT_CNO_PARAM cno_param;
+	DAT_EP_ATTR datagrams = { .service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD };
+	DAT_EP_HANDLE ep;
 	DAT_RMR_HANDLE rmr;
+	int op;
 
 	SUCCEEDS(dat_srq_create(ia, pz, &attr, &srq));
 	SUCCEEDS(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
@@ -375,6 +461,12 @@ static void refuses(void)
 	returns(table->rmr_create_for_ep_func(pz, &rmr), ERROR(DAT_MODEL_NOT_SUPPORTED, 0), "an RMR of an endpoint");
 	returns(table->cno_trigger_func(NULL, NULL), ERROR(DAT_MODEL_NOT_SUPPORTED, 0), "a trigger of a CNO");
 	returns(dat_extension_op(ia, DAT_IB_PRINT_COUNTERS_OP), ERROR(DAT_NOT_IMPLEMENTED, 0), "a call of an extension");
+	for (op = DAT_IB_UD_SEND_OP; op <= DAT_IB_UD_AH_FREE_OP; op++)
+		returns(dat_extension_op(near_end.ep, op, 0, 0, 0, 0, 0), ERROR(DAT_NOT_IMPLEMENTED, 0),
+			"a datagram, a counter, a collective");
+	returns(dat_extension_op(near_end.ep, 0x7ff), ERROR(DAT_NOT_IMPLEMENTED, 0), "a call that no extension has");
+	returns(dat_ep_create(ia, pz, near_end.dto, near_end.dto, near_end.conn, &datagrams, &ep),
+		ERROR(DAT_INVALID_PARAMETER, 0), "an endpoint for datagrams");
 	returns(dat_evd_free(near_end.dto), ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE), "the EVD in use");
 	returns(dat_ep_free(pz), ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), "a handle of another kind");
 	report("what is not served is refused, with the subtypes of 2.0");
@@ -411,6 +503,7 @@ int main(void)
 	}
 	unlink(conf);
 	queries();
+	asks_without_opening();
 	creates();
 	modifies();
 	tells_of_nothing();

@@ -121,6 +121,7 @@ struct ia_priv {
 	struct datp_ia_attr attr; /* what ia_query said at open, and "allow"; never changes */
 	uint32_t allow;		  /* enum allow; set by open, never changes */
 	DAT_NAMED_ATTR *named;	  /* attr.provider_attr, if allow_show() allocated it */
+	void *edge_part;	  /* allocated and set by the edge at open; freed with the IA; or NULL */
 	struct ia_priv *next;	  /* core.lock */
 	struct datp_ia *ia;
 };

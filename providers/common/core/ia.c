@@ -109,6 +109,8 @@ static void transport_close(struct datp_ia *ia)
 	loop_stop(priv->loop);
 	ia->ops->ia_close(ia);
 	allow_hide(ia);
+	free(priv->edge_part);
+	priv->edge_part = NULL;
 	loop_destroy(priv->loop);
 	priv->loop = NULL;
 	rmr_spares_free(ia);

@@ -68,8 +68,17 @@ void dat20_table_fill(struct plugin *plugin);
 
 /* dat20_ia.c */
 DAT20_IA_OPEN_FUNC dat20_ia_opener(struct plugin *plugin);
+/* Opens an adapter by its name and the number of its registration. */
+DAT_RETURN dat20_ia_open(uint32_t nth, const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
 DAT_RETURN dat20_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT20_IA_ATTR_MASK, DAT20_IA_ATTR *,
 			  DAT20_PROVIDER_ATTR_MASK, DAT20_PROVIDER_ATTR *);
+
+/* dat20_named.c: the list that an IA has from its opening to its end. The first returns false without memory. */
+bool dat20_named_make(struct datp_ia *ia);
+void dat20_named_show(struct datp_ia *ia, DAT20_PROVIDER_ATTR *to);
+
+/* dat20_extension.c: dat_extension_op() */
+DAT20_HANDLE_EXTENDEDOP_FUNC dat20_extender(struct plugin *plugin);
 
 /* dat20_event.c: events and CNOs */
 DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE, DAT20_EVENT *);

@@ -2,7 +2,6 @@
 /*
  * The DAT 2.0 edge of IAs: how one is opened, and its attributes.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "dat20.h"
@@ -10,15 +9,31 @@
 
 /* ------------------------------------------------------------------ open */
 
-/*
- * As in dat12_ia.c, each registration of a name has a function of its own. It calls that of DAT
- * 1.2.
- */
+DAT_RETURN dat20_ia_open(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			 DAT_IA_HANDLE *ia)
+{
+	DAT_EVD_HANDLE evd = async ? *async : DAT_HANDLE_NULL;
+	DAT_IA_HANDLE opened;
+	DAT_RETURN ret;
+
+	ret = dat12_ia_opener(nth)(name, qlen, async ? &evd : NULL, ia ? &opened : NULL);
+	if (ret != DAT_SUCCESS)
+		return dat20_ret(ret);
+	if (!dat20_named_make(opened)) {
+		(void)dat12_ia_close(opened, DAT_CLOSE_ABRUPT_FLAG);
+		return dat20_ret(datp_ret(DATP_ERR_MEMORY));
+	}
+	*async = evd;
+	*ia = opened;
+	return DAT_SUCCESS;
+}
+
+/* As in dat12_ia.c, each registration of a name has a function of its own. */
 #define X(nth)									\
 	static DAT_RETURN open_##nth(const DAT_NAME_PTR name, DAT_COUNT qlen,	\
 				     DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)	\
 	{									\
-		return dat20_ret(dat12_ia_opener(nth)(name, qlen, async, ia));	\
+		return dat20_ia_open(nth, name, qlen, async, ia);		\
 	}
 DAT12_NTHS(X)
 #undef X
@@ -64,26 +79,9 @@ static void ia_attr_out(DAT20_IA_ATTR *to, const DAT_IA_ATTR *from)
 	to->max_rdma_size = dat20_length(from->max_rdma_size);
 	to->zb_supported = DAT_FALSE;
 	to->extension_supported = DAT20_EXTENSION_NONE;
-	to->extension_version = 0;
+	/* existing programs find this version also where no extension is supported */
+	to->extension_version = DAT20_IB_EXTENSION_VERSION;
 }
-
-/*
- * Existing programs look for attributes with these names, compare the values as strings, and choose
- * by them what they use. The values are constants of libdatp, which asks no plugin for them.
- */
-static DAT_NAMED_ATTR named_attributes[] = {
-	{ "DAT_IB_CONNECTIVITY_MODE", "DIRECT" },
-	{ "DAT_IB_RDMA_READ", "TRUE" },
-	{ "DAT_IB_TRANSPORT_MTU", "4096" },
-	{ "DAT_IB_PORT_STATUS", "ACTIVE" },
-	{ "DAT_IB_PORT_NUMBER", "1" },
-	{ "DAT_EXTENSION_INTERFACE", "FALSE" },
-	{ "DAT_IB_FETCH_AND_ADD", "FALSE" },
-	{ "DAT_IB_CMP_AND_SWAP", "FALSE" },
-	{ "DAT_IB_IMMED_DATA", "FALSE" },
-};
-
-enum { NAMED = sizeof(named_attributes) / sizeof(named_attributes[0]) };
 
 /* The attributes that have the same type in both APIs. */
 #define PROVIDER_ATTRS(X)										\
@@ -94,7 +92,7 @@ enum { NAMED = sizeof(named_attributes) / sizeof(named_attributes[0]) };
 	X(ep_recv_info_supported) X(lmr_sync_req) X(dto_async_return_guaranteed)			\
 	X(rdma_write_for_rdma_read_req)
 
-static void provider_attr_out(DAT20_PROVIDER_ATTR *to, const DAT_PROVIDER_ATTR *from)
+static void provider_attr_out(DAT20_PROVIDER_ATTR *to, const DAT_PROVIDER_ATTR *from, struct datp_ia *ia)
 {
 	memcpy(to->provider_name, from->provider_name, sizeof(to->provider_name));
 #define X(name) to->name = from->name;
@@ -111,8 +109,7 @@ static void provider_attr_out(DAT20_PROVIDER_ATTR *to, const DAT_PROVIDER_ATTR *
 	to->is_signal_safe = DAT_FALSE;
 	to->ha_supported = DAT_FALSE;
 	to->ha_loadbalancing = DAT20_HA_LB_NONE;
-	to->num_provider_specific_attr = NAMED;
-	to->provider_specific_attr = named_attributes;
+	dat20_named_show(ia, to);
 }
 
 DAT_RETURN dat20_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT20_IA_ATTR_MASK ia_mask,
@@ -138,6 +135,6 @@ DAT_RETURN dat20_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT20_IA_ATTR
 	if (ia_mask)
 		ia_attr_out(ia_out, &adapter);
 	if (provider_mask)
-		provider_attr_out(provider_out, &provider);
+		provider_attr_out(provider_out, &provider, ia);
 	return DAT_SUCCESS;
 }

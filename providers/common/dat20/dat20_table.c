@@ -79,12 +79,6 @@ REFUSED(cno_fd_create, DAT_IA_HANDLE UNUSED(a), DAT20_FD *UNUSED(b), DAT_CNO_HAN
 REFUSED(cno_trigger, DAT_CNO_HANDLE UNUSED(a), DAT_EVD_HANDLE *UNUSED(b))
 REFUSED(ia_ha_related, DAT_IA_HANDLE UNUSED(a), const DAT_NAME_PTR UNUSED(b), DAT_BOOLEAN *UNUSED(c))
 
-/* No extension is offered, as the attributes say. */
-static DAT_RETURN no_extendedop(DAT_HANDLE UNUSED(handle), DAT20_EXTENDED_OP UNUSED(op), va_list UNUSED(args))
-{
-	return dat20_error(DAT20_NOT_IMPLEMENTED);
-}
-
 /* ------------------------------------------------------------------ the table */
 
 static const struct dat20_provider dat20_template = {
@@ -165,7 +159,6 @@ static const struct dat20_provider dat20_template = {
 	.cno_fd_create_func = no_cno_fd_create,
 	.cno_trigger_func = no_cno_trigger,
 	.ia_ha_related_func = no_ia_ha_related,
-	.handle_extendedop_func = no_extendedop,
 };
 
 void dat20_table_fill(struct plugin *plugin)
@@ -175,5 +168,6 @@ void dat20_table_fill(struct plugin *plugin)
 	tables->shown = dat20_template;
 	tables->shown.device_name = plugin->info.ia_name;
 	tables->shown.ia_open_func = dat20_ia_opener(plugin);
+	tables->shown.handle_extendedop_func = dat20_extender(plugin);
 	dat12_table_make(plugin, &tables->beneath);
 }

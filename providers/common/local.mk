@@ -81,6 +81,8 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12/dat12_ia.c \
 	providers/common/dat12/dat12_mem.c \
 	providers/common/dat12/dat12_plugin.c \
+	providers/common/dat12/dat12_refused.c \
+	providers/common/dat12/dat12_refused.h \
 	providers/common/dat12/dat12_srq.c \
 	providers/common/dat12/dat12_table.c \
 	providers/common/dat12/ret.c \

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What level debug reports about wrong arguments: each refused post, and each attribute for which dat_ep_create
- * returns DAT_INVALID_PARAMETER. ep_test tests that nothing is printed by default.
+ * What level debug reports about refused calls: each refused post, each attribute for which dat_ep_create
+ * returns DAT_INVALID_PARAMETER, and what all other calls are refused for: a handle, an argument, a state, an object
+ * that is in use. ep_test tests that nothing is printed by default.
  */
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +244,157 @@ static void wrong_argument_of_an_open_is_named(void)
 		   "; async_evd_min_qlen of the call is the argument that is wrong");
 }
 
+/* ------------------------------------------------------------------ other calls */
+
+static const char *pointer_text(const void *pointer)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "%p", pointer);
+	return text;
+}
+
+static void refused_service_point_names_the_flag_that_its_evd_lacks(void)
+{
+	DAT_EVD_HANDLE dto = api_evd(8, DAT_EVD_DTO_FLAG);
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+
+	CHECK_DIAG(dat_psp_create(api.ia, 1, dto, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_HANDLE, "dat_psp_create is refused",
+		   "is an EVD without DAT_EVD_CR_FLAG (its evd_flags are 0x20)");
+	CHECK_DIAG(dat_psp_create_any(api.ia, &qual, dto, DAT_PSP_CONSUMER_FLAG, &psp), DAT_INVALID_HANDLE,
+		   "dat_psp_create_any is refused", pointer_text(dto));
+	CHECK_DIAG(dat_psp_create(api.ia, 1, api_evd(8, DAT_EVD_CR_FLAG), 5, &psp), DAT_INVALID_PARAMETER, "psp_flags is 0x5",
+		   "dat_psp_create(3)");
+}
+
+static void free_of_a_zone_in_use_names_its_users(void)
+{
+	DAT_PZ_HANDLE pz = api_pz();
+	DAT_RMR_HANDLE rmr[3];
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ep_create(api.ia, pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL, &ep), DAT_SUCCESS);
+	CHECK_DIAG(dat_pz_free(pz), DAT_INVALID_STATE, "1 endpoint (", pointer_text(ep));
+	for (int i = 0; i < 3; i++)
+		REQUIRE_DAT(dat_rmr_create(pz, &rmr[i]), DAT_SUCCESS);
+	CHECK_DIAG(dat_pz_free(pz), DAT_INVALID_STATE, "1 endpoint (", "3 RMRs (");
+	CHECK_DAT(dat_ep_free(ep), DAT_SUCCESS);
+	CHECK_DIAG(dat_pz_free(pz), DAT_INVALID_STATE, ": 3 RMRs (", "use it: free what uses it first");
+	for (int i = 0; i < 3; i++)
+		CHECK_DAT(dat_rmr_free(rmr[i]), DAT_SUCCESS);
+	CHECK_DAT(dat_pz_free(pz), DAT_SUCCESS);
+}
+
+static void free_of_an_evd_or_a_cno_in_use_names_its_users(void)
+{
+	DAT_OS_WAIT_PROXY_AGENT none = { 0 };
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+
+	REQUIRE_DAT(dat_cno_create(api.ia, none, &cno), DAT_SUCCESS);
+	REQUIRE_DAT(dat_evd_create(api.ia, 8, cno, DAT_EVD_CR_FLAG, &evd), DAT_SUCCESS);
+	REQUIRE_DAT(dat_psp_create_any(api.ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
+	CHECK_DIAG(dat_evd_free(evd), DAT_INVALID_STATE, "1 PSP (", pointer_text(psp));
+	CHECK_DIAG(dat_cno_free(cno), DAT_INVALID_STATE, "1 EVD (", pointer_text(evd));
+	CHECK_DAT(dat_psp_free(psp), DAT_SUCCESS);
+	CHECK_DAT(dat_evd_free(evd), DAT_SUCCESS);
+	CHECK_DAT(dat_cno_free(cno), DAT_SUCCESS);
+	CHECK_DIAG(dat_evd_free(api.async), DAT_INVALID_STATE, "dat_evd_free is refused",
+		   "asynchronous errors of an open adapter");
+}
+
+static void free_of_a_region_in_use_names_its_window(void)
+{
+	DAT_RMR_CONTEXT context;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_HANDLE rmr;
+
+	meet();
+	seg = api_seg(&buf, 0, 64);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, pair.a.ep, api_cookie(1), 0, &context), DAT_SUCCESS);
+	API_BIND(pair.a.request, rmr, 1, DAT_DTO_SUCCESS);
+	CHECK_DIAG(dat_lmr_free(buf.lmr), DAT_INVALID_STATE, "1 RMR (", pointer_text(rmr));
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
+static void graceful_close_names_what_is_open(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz[2];
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ia_open(api_ia_name(), 8, &async, &ia), DAT_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		REQUIRE_DAT(dat_pz_create(ia, &pz[i]), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_create(ia, pz[0], DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL, &ep), DAT_SUCCESS);
+	CHECK_DIAG(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE, "1 endpoint (", "2 protection zones (");
+	CHECK_DIAG(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE, pointer_text(ep),
+		   "are open: free them first, or close with DAT_CLOSE_ABRUPT_FLAG");
+	CHECK_DAT(dat_ep_free(ep), DAT_SUCCESS);
+	CHECK_DAT(dat_pz_free(pz[0]), DAT_SUCCESS);
+	CHECK_DIAG(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE, ": 1 protection zone (", "is open: free");
+	CHECK_DAT(dat_pz_free(pz[1]), DAT_SUCCESS);
+	/* the EVD of asynchronous errors, which the open made, is not one of the program's */
+	CHECK_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+}
+
+static void wrong_state_of_an_endpoint_is_named_with_the_way_out(void)
+{
+	DAT_EVD_HANDLE cr = api_evd(8, DAT_EVD_CR_FLAG);
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	DAT_RSP_HANDLE rsp;
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL, &ep), DAT_SUCCESS);
+	CHECK_DIAG(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE, "is in DAT_EP_STATE_UNCONNECTED",
+		   "no connection to end");
+	REQUIRE_DAT(dat_rsp_create(api.ia, api_free_qual(cr), ep, cr, &rsp), DAT_SUCCESS);
+	CHECK_DIAG(dat_ep_free(ep), DAT_INVALID_STATE, "is in DAT_EP_STATE_RESERVED", "free the RSP");
+	CHECK_DIAG(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&address, 1, 1000, 0, NULL, DAT_QOS_BEST_EFFORT, 0), DAT_INVALID_STATE,
+		   "is in DAT_EP_STATE_RESERVED, and DAT_EP_STATE_UNCONNECTED is needed", "free the RSP");
+	CHECK_DAT(dat_rsp_free(rsp), DAT_SUCCESS);
+	CHECK_DAT(dat_ep_free(ep), DAT_SUCCESS);
+}
+
+static void wrong_argument_is_named_with_its_value_and_limit(void)
+{
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_DTO_FLAG), bad;
+	DAT_COUNT more, qlen = api.attr.max_evd_qlen;
+	DAT_EVENT event;
+	char limit[64];
+
+	snprintf(limit, sizeof(limit), "1 to %d (the adapter's max_evd_qlen)", (int)qlen);
+	CHECK_DIAG(dat_evd_create(api.ia, 0, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &bad), DAT_INVALID_PARAMETER,
+		   "evd_min_qlen is 0", limit);
+	CHECK_DIAG(dat_evd_create(api.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, NULL), DAT_INVALID_PARAMETER, "dat_evd_create",
+		   "evd_handle is NULL");
+	CHECK_DIAG(dat_evd_create(api.ia, 8, (DAT_CNO_HANDLE)api.pz, DAT_EVD_DTO_FLAG, &bad), DAT_INVALID_HANDLE, "cno_handle",
+		   "another type (protection zone instead of CNO)");
+	CHECK_DIAG(dat_evd_wait(evd, 0, 1000000, &event, &more), DAT_INVALID_PARAMETER, "threshold is 1000000",
+		   "(the EVD's evd_qlen)");
+	REQUIRE_DAT(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+	CHECK_DIAG(dat_evd_wait(evd, 0, 1, &event, &more), DAT_INVALID_STATE, "dat_evd_wait is refused",
+		   "dat_evd_clear_unwaitable()");
+}
+
+/* Results that a program waits for are none that it has to be told about. */
+static void timeout_and_empty_queue_say_nothing(void)
+{
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_DTO_FLAG);
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	check_stderr_begin();
+	CHECK_DAT(dat_evd_wait(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	CHECK_DAT(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	CHECK_EQ_STR(check_stderr_end(), "");
+}
+
 static const struct check_test debug_tests[] = {
 	CHECK_TEST(refused_send_says_what_was_wrong_with_its_length),
 	CHECK_TEST(refused_write_says_what_was_wrong_with_its_lengths),
@@ -255,6 +408,14 @@ static const struct check_test debug_tests[] = {
 	CHECK_TEST(each_wrong_attribute_of_an_endpoint_is_named),
 	CHECK_TEST(wrong_evd_or_pointer_of_an_endpoint_is_named),
 	CHECK_TEST(wrong_argument_of_an_open_is_named),
+	CHECK_TEST(refused_service_point_names_the_flag_that_its_evd_lacks),
+	CHECK_TEST(free_of_a_zone_in_use_names_its_users),
+	CHECK_TEST(free_of_an_evd_or_a_cno_in_use_names_its_users),
+	CHECK_TEST(free_of_a_region_in_use_names_its_window),
+	CHECK_TEST(graceful_close_names_what_is_open),
+	CHECK_TEST(wrong_state_of_an_endpoint_is_named_with_the_way_out),
+	CHECK_TEST(wrong_argument_is_named_with_its_value_and_limit),
+	CHECK_TEST(timeout_and_empty_queue_say_nothing),
 	CHECK_END
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dat12.h"
+#include "dat12_refused.h"
 #include "providers/common/base/refuse.h"
 
 enum { PROVIDER_MAJOR = 1, PROVIDER_MINOR = 0, MERGE_KINDS = 6 };
@@ -74,12 +75,17 @@ DAT_IA_OPEN_FUNC dat12_ia_opener(uint32_t nth)
 DAT_RETURN dat12_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
+	DAT_RETURN ret;
 
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
-		return dat12_arg(2);
-	return datp_ret(ia_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG));
+		ret = dat12_arg(2);
+	else
+		ret = datp_ret(ia_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG));
+	if (ret != DAT_SUCCESS)
+		dat12_close_refused(ia, flags, ret);
+	return ret;
 }
 
 /* ------------------------------------------------------------------ query */

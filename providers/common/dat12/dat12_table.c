@@ -3,28 +3,41 @@
  * The frozen table of DAT 1.2. Each slot is assigned once, and by type, so a function that does not
  * fit its slot does not compile.
  */
+#include <string.h>
+
 #include "dat12.h"
 #include "dat12_calls.h"
+#include "dat12_refused.h"
 #include "providers/common/base/cancel.h"
 
 _Static_assert(sizeof(DAT_PROVIDER) == 560, "the table of DAT 1.2 has 70 slots");
 
-/* ------------------------------------------------------------------ cancellation */
+/* ------------------------------------------------------------------ cancellation and refusals */
 
 /*
  * A transport's system calls may be cancellation points, and a thread that ended there would keep
  * locks. So a thread is cancelled before or after such a call; calls that wait handle cancellation
- * themselves.
+ * themselves. A call that is refused says why at level debug.
  */
-#define NAME(i, type, name, kind) name
+#define NAME(i, type, name, kind)     name
+#define STORE(i, type, name, kind)    memcpy(&w[i], &(name), sizeof(name))
+#define DESCRIBE(i, type, name, kind) { #name, DATP_ARG_##kind }
 #define CALL(n, slot, ...)                                                                         \
 	static DAT_RETURN whole_##slot(EACH##n(PARAM, 0, __VA_ARGS__))                             \
 	{                                                                                          \
+		static const struct datp_arg args[] = { EACH##n(DESCRIBE, 0, __VA_ARGS__) };       \
+		static const struct dat12_call call = { #slot, n, args };                          \
 		struct cancel own;                                                                 \
 		DAT_RETURN ret;                                                                    \
                                                                                                    \
 		cancel_off(&own);                                                                  \
 		ret = dat12_##slot(EACH##n(NAME, 0, __VA_ARGS__));                                 \
+		if (ret != DAT_SUCCESS) {                                                          \
+			uint64_t w[n] = { 0 };                                                     \
+                                                                                                   \
+			EACH##n(STORE, 0, __VA_ARGS__);                                            \
+			dat12_refused(&call, w, ret);                                              \
+		}                                                                                  \
 		cancel_restore(&own);                                                              \
 		return ret;                                                                        \
 	}
@@ -37,12 +50,25 @@ static DAT_RETURN whole_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGI
 				   DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
 				   DAT_VADDR *registered_address)
 {
+	/* region_description takes one word here, which says nothing */
+	static const struct datp_arg args[] = {
+		{ "ia_handle", DATP_ARG_HANDLE },	 { "mem_type", DATP_ARG_FLAGS },
+		{ "region_description", DATP_ARG_HEX64 }, { "length", DATP_ARG_U64 },
+		{ "pz_handle", DATP_ARG_HANDLE },	 { "mem_privileges", DATP_ARG_FLAGS },
+		{ "lmr_handle", DATP_ARG_OUT_HANDLE },	 { "lmr_context", DATP_ARG_OUT_HEX32 },
+	};
+	static const struct dat12_call call = { "lmr_create", 8, args };
 	struct cancel own;
 	DAT_RETURN ret;
 
 	cancel_off(&own);
 	ret = dat12_lmr_create(ia, type, region, length, pz, priv, lmr, context, rmr_context,
 			       registered_length, registered_address);
+	if (ret != DAT_SUCCESS) {
+		const uint64_t w[] = { (uintptr_t)ia, type, 0, length, (uintptr_t)pz, priv, (uintptr_t)lmr, (uintptr_t)context };
+
+		dat12_refused(&call, w, ret);
+	}
 	cancel_restore(&own);
 	return ret;
 }
@@ -133,6 +159,7 @@ void dat12_table_make(const struct plugin *plugin, DAT_PROVIDER *table)
 	table->ep_post_rdma_write_func = fast->post_rdma_write;
 	table->evd_dequeue_func = fast->evd_dequeue;
 	dat12_diag_fill(table);
+	dat12_refused_fill(table);
 }
 
 void dat12_table_fill(struct plugin *plugin)

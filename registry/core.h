@@ -124,6 +124,12 @@ DAT_IA_HANDLE datreg_ia_object(DAT_IA_HANDLE handle);
  * unchanged.
  */
 DAT_HANDLE datreg_handle_shown(DAT_HANDLE handle);
+/*
+ * Returns `why`, and logs at level debug that a call has not been passed on: to an object that is
+ * none of a live provider, or that a provider has no function for. `function` is the call's name, to
+ * which "_unusual" may be appended.
+ */
+REG_COLD DAT_RETURN datreg_refused(const char *function, DAT_HANDLE handle, DAT_RETURN why);
 /* Implements dats_get_ia_handle() of both libraries. */
 DAT_RETURN datreg_ia_translate(const struct reg_front *front, unsigned long handle,
 			       DAT_IA_HANDLE *ia_handle);

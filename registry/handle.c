@@ -9,6 +9,7 @@
 #include "reg.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Returns the slot of a number below REG_POINTER_MIN, or NULL if there is no such handle yet. */
 struct reg_ia *ia_slot(unsigned int handle)
@@ -192,4 +193,25 @@ void ia_free_locked(void)
 	for (i = 0; i < REG_IA_CHUNKS; i++)
 		free(atomic_exchange(&reg.ias[i], NULL));
 	atomic_store(&reg.ia_top, 0);
+}
+
+DAT_RETURN datreg_refused(const char *function, DAT_HANDLE handle, DAT_RETURN why)
+{
+	const char *end = strstr(function, "_unusual");
+	int length = end ? (int)(end - function) : (int)strlen(function);
+	struct cancel own;
+
+	if (!diag_wanted(DIAG_CONSUMER))
+		return why;
+	own = cancel_off();
+	if (DAT_GET_TYPE(why) == DAT_NOT_IMPLEMENTED)
+		diag_print(DIAG_CONSUMER, "%.*s: the provider of %p does not have this call", length, function, handle);
+	else if (handle == DAT_HANDLE_NULL)
+		diag_print(DIAG_CONSUMER, "%.*s: the handle is DAT_HANDLE_NULL", length, function);
+	else
+		diag_print(DIAG_CONSUMER,
+			   "%.*s: %p is no handle of an open adapter or its objects; it may have been freed or "
+			   "closed, or be of the process from which this one was forked", length, function, handle);
+	cancel_restore(own);
+	return why;
 }

@@ -193,7 +193,7 @@ DAT_RETURN datreg_ia_close(const struct reg_front *front, struct reg_opening *ho
 	own = cancel_off();
 	handle = ia_claim(front, how, ia_handle, &ia);
 	rc = handle ? ia_close(how, handle, ia)
-		    : REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		    : datreg_refused("dat_ia_close", ia_handle, REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
 	cancel_restore(own);
 	return rc;
 }

@@ -122,14 +122,14 @@ static inline DAT_RETURN event_result(DAT_RETURN rc, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
-static REG_COLD DAT_RETURN dequeue_unusual(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+static REG_COLD DAT_RETURN dat_evd_dequeue_unusual(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	const DAT_PROVIDER *provider = reg_provider(evd_handle);
 
 	if (!provider)
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+		return datreg_refused(__func__, evd_handle, REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST));
 	if (!provider->evd_dequeue_func)
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);
+		return datreg_refused(__func__, evd_handle, REG_ERROR(DAT_NOT_IMPLEMENTED, 0));
 	return event_result(provider->evd_dequeue_func(evd_handle, event), event);
 }
 
@@ -139,7 +139,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	const DAT_PROVIDER *provider = reg_hot_provider(evd_handle);
 
 	if (REG_UNLIKELY(!provider))
-		return dequeue_unusual(evd_handle, event);
+		return dat_evd_dequeue_unusual(evd_handle, event);
 	return event_result(provider->evd_dequeue_func(evd_handle, event), event);
 }
 
@@ -151,9 +151,9 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
 	DAT_RETURN rc;
 
 	if (REG_UNLIKELY(!provider))
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+		return datreg_refused(__func__, evd_handle, REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST));
 	if (REG_UNLIKELY(!provider->evd_wait_func))
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);
+		return datreg_refused(__func__, evd_handle, REG_ERROR(DAT_NOT_IMPLEMENTED, 0));
 	rc = provider->evd_wait_func(evd_handle, timeout, threshold, event, n_more_events);
 	return event_result(rc, event);
 }

@@ -127,9 +127,9 @@ static inline const DAT_PROVIDER *reg_ia_provider(DAT_IA_HANDLE object)
 	const DAT_PROVIDER *provider_ = find(handle);						\
 												\
 	if (REG_UNLIKELY(!provider_))								\
-		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
+		return datreg_refused(__func__, handle, REG_ERROR(DAT_INVALID_HANDLE, sub));	\
 	if (REG_UNLIKELY(!provider_->slot))							\
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+		return datreg_refused(__func__, handle, REG_ERROR(DAT_NOT_IMPLEMENTED, 0));	\
 	return provider_->slot(__VA_ARGS__);							\
 } while (0)
 #define REG_DISPATCH(handle, ...)	REG_DISPATCH_BY(probe_provider, handle, __VA_ARGS__)
@@ -167,9 +167,10 @@ DAT_RETURN call parameters									\
 	const DAT_PROVIDER *provider_ = ia_object ? reg_ia_provider(ia_object) : NULL;		\
 												\
 	if (REG_UNLIKELY(!provider_))								\
-		return REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);			\
+		return datreg_refused(__func__, handle,						\
+				      REG_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));	\
 	if (REG_UNLIKELY(!provider_->slot))							\
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+		return datreg_refused(__func__, handle, REG_ERROR(DAT_NOT_IMPLEMENTED, 0));	\
 	return provider_->slot(__VA_ARGS__);							\
 } while (0)
 
@@ -182,9 +183,9 @@ DAT_RETURN call parameters									\
 	DAT_RETURN rc_;										\
 												\
 	if (REG_UNLIKELY(!provider_))								\
-		return REG_ERROR(DAT_INVALID_HANDLE, sub);					\
+		return datreg_refused(__func__, handle, REG_ERROR(DAT_INVALID_HANDLE, sub));	\
 	if (REG_UNLIKELY(!provider_->slot))							\
-		return REG_ERROR(DAT_NOT_IMPLEMENTED, 0);					\
+		return datreg_refused(__func__, handle, REG_ERROR(DAT_NOT_IMPLEMENTED, 0));	\
 	rc_ = provider_->slot(handle, mask, param);						\
 	if (rc_ == DAT_SUCCESS && (param) && ((mask) & (field)))				\
 		(param)->ia_handle = datreg_handle_shown((param)->ia_handle);			\

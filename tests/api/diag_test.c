@@ -382,6 +382,28 @@ static void wrong_argument_is_named_with_its_value_and_limit(void)
 		   "dat_evd_clear_unwaitable()");
 }
 
+/* Such a handle reaches no provider, so libdat reports it. */
+static void freed_handle_is_named_with_the_call(void)
+{
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_DTO_FLAG), async = DAT_HANDLE_NULL;
+	DAT_PZ_HANDLE pz = api_pz();
+	DAT_IA_HANDLE ia;
+	DAT_EVENT event;
+
+	CHECK_DAT(dat_pz_free(pz), DAT_SUCCESS);
+	CHECK_DIAG(dat_pz_free(pz), DAT_INVALID_HANDLE, "libdat", "dat_pz_free: ");
+	CHECK_DIAG(dat_pz_free(pz), DAT_INVALID_HANDLE, pointer_text(pz), "it may have been freed");
+	CHECK_DAT(dat_evd_free(evd), DAT_SUCCESS);
+	CHECK_DIAG(dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE, "dat_evd_dequeue: ", pointer_text(evd));
+	CHECK_DIAG(dat_ep_post_send((DAT_EP_HANDLE)evd, 0, NULL, api_cookie(1), 0), DAT_INVALID_HANDLE, "dat_ep_post_send: ",
+		   pointer_text(evd));
+	CHECK_DIAG(dat_ep_free(DAT_HANDLE_NULL), DAT_INVALID_HANDLE, "dat_ep_free: ", "DAT_HANDLE_NULL");
+	REQUIRE_DAT(dat_ia_open(api_ia_name(), 8, &async, &ia), DAT_SUCCESS);
+	CHECK_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	CHECK_DIAG(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_HANDLE, "dat_ia_close: ", pointer_text(ia));
+	CHECK_DIAG(dat_pz_create(ia, &pz), DAT_INVALID_HANDLE, "dat_pz_create: ", pointer_text(ia));
+}
+
 /* Results that a program waits for are none that it has to be told about. */
 static void timeout_and_empty_queue_say_nothing(void)
 {
@@ -415,6 +437,7 @@ static const struct check_test debug_tests[] = {
 	CHECK_TEST(graceful_close_names_what_is_open),
 	CHECK_TEST(wrong_state_of_an_endpoint_is_named_with_the_way_out),
 	CHECK_TEST(wrong_argument_is_named_with_its_value_and_limit),
+	CHECK_TEST(freed_handle_is_named_with_the_call),
 	CHECK_TEST(timeout_and_empty_queue_say_nothing),
 	CHECK_END
 };

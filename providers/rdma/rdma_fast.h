@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ locks */
 
-/* Releases the EP lock, which is held by its bias or not. If not, this counts as a turn of this thread. */
+/* Releases the EP lock, which is held by its bias or not. If not, this counts as an acquisition by this thread. */
 static inline __attribute__((always_inline)) void rdma_ep_unlock(struct rdma_ep *ep, bool biased)
 {
 	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) void rdma_ep_unlock(struct rdma_ep 
 
 /*
  * The same after a post. The thread that posts receives ahead may not be the thread that uses the endpoint, so a
- * receive does not count as a turn.
+ * receive does not count as an acquisition.
  */
 static inline __attribute__((always_inline)) void rdma_post_unlock(struct rdma_ep *ep, enum datp_op op,
 								   bool biased)

@@ -2,7 +2,7 @@
 /*
  * Biased locks, in every order of their steps that C11 allows: libdatp's own lock.c and bias.c, and
  * the inlined half of <datp/bias.h>, or the shorter one that the verbs providers have; see model.h
- * for how, and for what is not tried. A lock is biased at the second turn here. What it guards is
+ * for how, and for what is not tried. A lock is biased at the second acquisition in a row here. What it guards is
  * watched: two threads that are inside at once are an error, and so is one that is not woken.
  */
 #include "tests/soft/model.h"

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "providers/common/base/lock.h"
 
-#define TURNS 200 /* enough for the bias */
+#define SECTIONS 200 /* critical sections in a row: enough for the bias */
 
 static struct datp_bias bias;
 static _Atomic uint32_t lock;
@@ -30,7 +30,7 @@ static void needs_biases(void)
 		check_skip("no biased locks: no membarrier() here, or the thread sanitizer, which does not know it");
 }
 
-static void turn(void)
+static void section(void)
 {
 	bool biased = datp_bias_lock(&bias, &lock);
 
@@ -38,30 +38,30 @@ static void turn(void)
 	datp_bias_unlock(&bias, &lock, biased);
 }
 
-static void turns(int n)
+static void sections(int n)
 {
 	for (int i = 0; i < n; i++)
-		turn();
+		section();
 }
 
-static void plain_turn(void)
+static void plain_section(void)
 {
 	datp_lock(&lock);
 	guarded++;
 	datp_unlock(&lock);
 }
 
-static void *another_turns(void *arg)
+static void *another_sections(void *arg)
 {
 	(void)arg;
-	turns(TURNS);
+	sections(SECTIONS);
 	return NULL;
 }
 
-static void *another_plain_turn(void *arg)
+static void *another_plain_section(void *arg)
 {
 	(void)arg;
-	plain_turn();
+	plain_section();
 	return NULL;
 }
 
@@ -76,64 +76,64 @@ static void in_another_thread(void *(*run)(void *))
 static void who_comes_again_and_again_becomes_the_owner(void)
 {
 	needs_biases();
-	turns(TURNS);
+	sections(SECTIONS);
 	CHECK_EQ_INT(lock, LOCK_BIASED);
 	CHECK(bias.owner == datp_thread());
-	CHECK_EQ_INT(guarded, TURNS);
+	CHECK_EQ_INT(guarded, SECTIONS);
 	CHECK(!datp_trylock(&lock));
 }
 
 static void another_thread_takes_it_away(void)
 {
 	needs_biases();
-	turns(TURNS);
-	in_another_thread(another_plain_turn);
+	sections(SECTIONS);
+	in_another_thread(another_plain_section);
 	CHECK_EQ_INT(lock, LOCK_FREE);
 	CHECK_EQ_INT(bias.owner, 0);
-	CHECK_EQ_INT(guarded, TURNS + 1);
-	turns(2 * TURNS);
+	CHECK_EQ_INT(guarded, SECTIONS + 1);
+	sections(2 * SECTIONS);
 	CHECK_EQ_INT(lock, LOCK_BIASED);
 }
 
 static void owner_takes_it_as_any_lock_too(void)
 {
 	needs_biases();
-	turns(TURNS);
-	plain_turn();
+	sections(SECTIONS);
+	plain_section();
 	CHECK_EQ_INT(lock, LOCK_FREE);
-	turns(TURNS);
+	sections(SECTIONS);
 	CHECK_EQ_INT(lock, LOCK_BIASED);
-	CHECK_EQ_INT(guarded, 2 * TURNS + 1);
+	CHECK_EQ_INT(guarded, 2 * SECTIONS + 1);
 }
 
 static void only_the_first_owner_becomes_it_again(void)
 {
 	needs_biases();
-	turns(TURNS);
-	in_another_thread(another_turns);
+	sections(SECTIONS);
+	in_another_thread(another_sections);
 	CHECK_EQ_INT(lock, LOCK_FREE);
-	CHECK_EQ_INT(guarded, 2 * TURNS);
+	CHECK_EQ_INT(guarded, 2 * SECTIONS);
 }
 
 static void lock_of_a_thread_that_has_ended_is_free(void)
 {
 	needs_biases();
-	in_another_thread(another_turns);
+	in_another_thread(another_sections);
 	CHECK_EQ_INT(lock, LOCK_BIASED);
-	plain_turn();
+	plain_section();
 	CHECK_EQ_INT(lock, LOCK_FREE);
-	CHECK_EQ_INT(guarded, TURNS + 1);
+	CHECK_EQ_INT(guarded, SECTIONS + 1);
 }
 
 static void without_its_bias_it_is_a_lock_as_any(void)
 {
-	turns(TURNS);
+	sections(SECTIONS);
 	datp_bias_fini(&bias, &lock);
 	CHECK_EQ_INT(lock, LOCK_FREE);
-	turns(TURNS);
+	sections(SECTIONS);
 	CHECK_EQ_INT(lock, LOCK_FREE);
-	plain_turn();
-	CHECK_EQ_INT(guarded, 2 * TURNS + 1);
+	plain_section();
+	CHECK_EQ_INT(guarded, 2 * SECTIONS + 1);
 }
 
 static _Atomic bool inside;
@@ -144,7 +144,7 @@ static void *another_stays_inside(void *arg)
 	bool biased;
 
 	(void)arg;
-	turns(TURNS);
+	sections(SECTIONS);
 	biased = datp_bias_lock(&bias, &lock);
 	inside = true;
 	nanosleep(&a_while, NULL);
@@ -160,7 +160,7 @@ static void who_takes_it_away_waits_for_the_owner_to_leave(void)
 	inside = false;
 	REQUIRE_EQ_INT(pthread_create(&thread, NULL, another_stays_inside, NULL), 0);
 	CHECK_SOON(inside);
-	plain_turn();
+	plain_section();
 	CHECK_EQ_INT(guarded, 1);
 	pthread_join(thread, NULL);
 }
@@ -180,17 +180,17 @@ static void be_refused(void *arg)
 
 	(void)arg;
 	set_up();
-	turns(TURNS);
+	sections(SECTIONS);
 	CHECK_EQ_INT(lock, LOCK_BIASED);
 	error = check_forbid((const int[]){ SYS_membarrier, SYS_nanosleep, SYS_clock_nanosleep }, 3);
 	check_put(CHECK_PARENT, &error, sizeof(error));
 	if (error)
 		return;
 	from = clock_ns();
-	in_another_thread(another_plain_turn);
+	in_another_thread(another_plain_section);
 	CHECK(clock_ns() - from >= 1000000); /* a store takes much less */
 	CHECK_EQ_INT(lock, LOCK_FREE);
-	CHECK_EQ_INT(guarded, TURNS + 1);
+	CHECK_EQ_INT(guarded, SECTIONS + 1);
 }
 
 static void where_fences_are_forbidden_later_on_time_passes_instead(void)
@@ -214,8 +214,8 @@ static void *grants_and_revocations(void *arg)
 	(void)arg;
 	while (!atomic_load(&over)) {
 		bias.enough = 1;
-		turns(2);
-		plain_turn();
+		sections(2);
+		plain_section();
 	}
 	return NULL;
 }
@@ -224,9 +224,9 @@ static void child_of_its_own(void *arg)
 {
 	(void)arg;
 	set_up();
-	turns(TURNS);
+	sections(SECTIONS);
 	CHECK_EQ_INT(lock, LOCK_BIASED);
-	plain_turn();
+	plain_section();
 	CHECK_EQ_INT(lock, LOCK_FREE);
 }
 
@@ -250,13 +250,13 @@ static void child_that_is_forked_at_any_time_has_biased_locks(void)
 #define THREADS 3
 #define ROUNDS	100000
 
-static void *take_turns(void *arg)
+static void *mix_sections(void *arg)
 {
 	for (int i = 0; i < ROUNDS; i++)
 		if (arg || i % 1000 == 0)
-			turn();
+			section();
 		else if (i % 1500 == 0)
-			plain_turn();
+			plain_section();
 	return NULL;
 }
 
@@ -269,7 +269,7 @@ static void none_is_inside_with_another(void)
 	for (int i = 0; i < ROUNDS; i++)
 		now_and_then += i % 1000 == 0 || i % 1500 == 0;
 	for (int i = 0; i < THREADS; i++)
-		REQUIRE_EQ_INT(pthread_create(&thread[i], NULL, take_turns, i ? NULL : &bias), 0);
+		REQUIRE_EQ_INT(pthread_create(&thread[i], NULL, mix_sections, i ? NULL : &bias), 0);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	CHECK_EQ_INT(guarded, ROUNDS + (THREADS - 1) * now_and_then);

@@ -26,7 +26,7 @@
 #define BUCKETS 1024u
 #ifndef BIAS_ENOUGH
 #define BIAS_ENOUGH	64u
-#define BIAS_ENOUGH_MAX 65536u /* one revocation in this many turns costs little */
+#define BIAS_ENOUGH_MAX 65536u /* one revocation in this many acquisitions costs little */
 #define BIAS_SPINS	100
 #endif
 
@@ -100,7 +100,7 @@ bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 	uint32_t held = LOCK_HELD;
 	struct datp_bias **link;
 
-	bias->turns = 0;
+	bias->acquired = 0;
 	if (!possible || (bias->first && bias->first != self)) {
 		bias->enough = BIAS_ENOUGH_MAX; /* so that the caller does not ask again soon */
 		return false;
@@ -188,6 +188,6 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	await_outside(bias);
 	if (!mine && bias->enough < BIAS_ENOUGH_MAX)
 		bias->enough *= 2;
-	bias->turns = 0;
+	bias->acquired = 0;
 	return true;
 }

@@ -29,7 +29,7 @@ void soft_cq_clear_service(struct soft_cq *cq);
 bool soft_cq_arm(struct soft_cq *cq, uint32_t notify);	       /* poll lock */
 void soft_cq_set_polled(struct soft_cq *cq);		       /* says in the ring that its owner only polls; poll lock */
 /*
- * Publishes a cell of our own that keeps the turn of an endpoint's messages before `msg`: their
+ * Publishes a cell of our own that keeps the place of an endpoint's messages before `msg`: their
  * receives complete when the owner has taken all cells before it. Returns false if the ring is
  * full. The caller calls soft_cq_notify() next. EP lock.
  */
@@ -230,7 +230,7 @@ static inline void soft_ring_publish(struct soft_cell *cell, uint64_t position)
 	atomic_store_explicit(&cell->ready, position + 1, memory_order_release);
 }
 
-/* Publishes a reserved cell that keeps the turn of an endpoint's messages before `msg`. */
+/* Publishes a reserved cell that keeps the place of an endpoint's messages before `msg`. */
 static inline void soft_ring_publish_done(struct soft_cell *cell, uint64_t position, uint32_t port, uint32_t gen,
 					  uint32_t msg)
 {

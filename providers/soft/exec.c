@@ -144,7 +144,7 @@ static bool dir_nonsense(const struct soft_dir *dir)
 }
 
 /*
- * Returns true if only the target can execute the next request: a send to its SRQ whose turn a cell
+ * Returns true if only the target can execute the next request: a send to its SRQ whose place a cell
  * keeps. Then the initiator must not hold the execution lock even for a moment, because the target
  * could find it held when it takes that cell, and would go on to the next one. If the execution
  * lock is held, the caller does not use the answer.
@@ -164,7 +164,7 @@ static bool exec_is_targets(const struct soft_dir *dir)
 	if (done == atomic_load_explicit(&dir->ip->sq_posted, memory_order_relaxed))
 		return false;
 	e = soft_port_sqe(dir->ip, dir->il, done);
-	return e->op == DATP_SEND && SOFT_ONCE(e->turn);
+	return e->op == DATP_SEND && SOFT_ONCE(e->has_place);
 }
 
 /*
@@ -443,16 +443,16 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 }
 
 /*
- * Returns true if a cell keeps the turn of the next request, a send. Then the message must not go by
+ * Returns true if a cell keeps the place of the next request, a send. Then the message must not go by
  * a cell of its own, which would come behind the messages that were sent meanwhile. Initiator,
  * execution lock held.
  */
-static bool has_turn(const struct soft_dir *dir, const struct soft_request *r)
+static bool has_place(const struct soft_dir *dir, const struct soft_request *r)
 {
 	/* relaxed: only the holder writes it */
 	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 
-	return r->turn || (!dir->tl->srq && (int32_t)(seq - dir->ep->turns) < 0);
+	return r->has_place || (!dir->tl->srq && (int32_t)(seq - dir->ep->places) < 0);
 }
 
 /* Returns false if the send has to wait. */
@@ -463,7 +463,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 
 	if (r->len > soft_sge_room(r->sge, (int)r->n))
 		return dir_nonsense(dir);
-	if (dir->initiator && !has_turn(dir, r) && soft_is_eager(dir->ep, r->msg, r->len)) {
+	if (dir->initiator && !has_place(dir, r) && soft_is_eager(dir->ep, r->msg, r->len)) {
 		if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 			*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 			return true;
@@ -797,7 +797,7 @@ bool soft_exec_run(struct soft_ep *ep, bool initiator)
 	return any;
 }
 
-void soft_exec_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
+void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 {
 	/*
 	 * A done request may have been executed by the other side: that side counts it first, and
@@ -808,6 +808,6 @@ void soft_exec_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 		return;
 	if (!cell_announce(ep, msg + 1))
 		return;
-	ep->turns = seq + 1;
+	ep->places = seq + 1;
 	soft_ring_notify(ep->rring, ep->peer);
 }

@@ -20,10 +20,10 @@ void soft_exec_later(struct soft_ep *ep, bool initiator);
 
 /*
  * Called after soft_exec_run() for the send with number `msg`, posted at `seq`: if this side has
- * not executed it, a cell keeps its turn among the target's messages from now on. Otherwise a later
+ * not executed it, a cell keeps its place among the target's messages from now on. Otherwise a later
  * message over another endpoint could overtake it. EP lock.
  */
-void soft_exec_keep_turn(struct soft_ep *ep, uint32_t seq, uint32_t msg);
+void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg);
 
 /*
  * The parts of soft_exec_wait(), for a thread that must not wait: soft_exec_look() notes what

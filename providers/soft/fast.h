@@ -169,7 +169,7 @@ soft_plain_recv(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
  * Returns true if the connection's next message can be taken as it comes, and this cell is of the
  * connection. EP lock.
  */
-static inline __attribute__((always_inline)) bool soft_plain_turn_locked(const struct soft_ep *ep,
+static inline __attribute__((always_inline)) bool soft_plain_next_locked(const struct soft_ep *ep,
 									 uint32_t gen)
 {
 	/* relaxed, both: written under the EP lock */
@@ -250,7 +250,7 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	 */
 	if (ep->base.recv_evd != evd ||
 	    atomic_load_explicit(&evd->queued, memory_order_acquire) ||
-	    !soft_plain_turn_locked(ep, cell->gen) ||
+	    !soft_plain_next_locked(ep, cell->gen) ||
 	    !soft_payload_get(ep->peer, cell, &payload))
 		return false;
 	n = soft_plain_sink_locked(ep, payload.len, sink);

@@ -20,7 +20,7 @@
 #include "port.h"
 #include "setup.h"
 #include "tick.h"
-#include "turn.h"
+#include "place.h"
 
 #ifndef HELD_SPINS
 #define HELD_SPINS 200 /* a running sender publishes its reserved cell within this many checks */
@@ -199,15 +199,15 @@ static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t reservatio
 	return true;
 }
 
-/* The next cell is there, but its message waits until the peer has executed it: no longer than the bound (turn.c). */
-static bool turn_look(struct soft_cq *cq, uint64_t head)
+/* The next cell is there, but its message waits until the peer has executed it: no longer than the bound (place.c). */
+static bool place_look(struct soft_cq *cq, uint64_t head)
 {
-	if (!soft_turn_look(cq)) {
+	if (!soft_place_look(cq)) {
 		if (!late_waits(cq, head))
 			late_begin(cq, head);
 		if (!soft_bound_over(&cq->late_until, &cq->late_looked))
 			return false;
-		soft_turn_pass(cq);
+		soft_place_pass(cq);
 	}
 	late_end(cq);
 	return true;
@@ -220,8 +220,8 @@ bool soft_held_look(struct soft_cq *cq)
 	uint64_t reservation = atomic_load_explicit(reservation_at(cq, head), memory_order_relaxed);
 	struct soft_held *held;
 
-	if (cq->turn)
-		return turn_look(cq, head);
+	if (cq->place_hidden)
+		return place_look(cq, head);
 	if (SOFT_RESERVED_AHEAD(reservation, head) < 0) {
 		late_end(cq);
 		return false;

@@ -42,7 +42,7 @@
 #include <unistd.h>
 
 /* the service thread polls one queue this many times before it polls others */
-#define SERVE_TURNS 64u
+#define SERVE_ROUNDS 64u
 
 /* The soft IAs of this process. The lock is held for short times only. */
 static struct {
@@ -113,16 +113,16 @@ static bool cq_watch(struct soft_cq *cq)
 static void cq_serve(struct soft_cq *cq)
 {
 	struct soft_ia *ia = cq->ia;
-	unsigned int turns = SERVE_TURNS;
+	unsigned int rounds = SERVE_ROUNDS;
 
 	do {
 		if (cq->evd)
 			datp_evd_notify(cq->evd);
 		soft_cq_drain(cq); /* the null queue, and queues that libdatp polls no more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
-		 cq_watch(cq) && --turns);
+		 cq_watch(cq) && --rounds);
 	/* peers may fill this queue as fast as it is emptied, so the other queues come first */
-	if (!turns)
+	if (!rounds)
 		soft_ia_ring(ia);
 	soft_cq_release(cq);
 }

@@ -39,7 +39,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/strict.c providers/soft/strict.h \
 	providers/soft/teardown.c \
 	providers/soft/tick.c providers/soft/tick.h \
-	providers/soft/turn.c providers/soft/turn.h \
+	providers/soft/place.c providers/soft/place.h \
 	providers/soft/unready.c providers/soft/unready.h \
 	providers/soft/window.c providers/soft/window.h \
 	providers/soft/xfer.c providers/soft/xfer.h

@@ -136,11 +136,11 @@ void soft_port_begin(struct soft_ep *ep)
 		atomic_store_explicit(&port->ready_link[side].queued, 0, memory_order_relaxed);
 	ep->last_unread = NULL;
 	ep->next_cell = NULL;
-	ep->msg = ep->credit = ep->in_msg = ep->announced = ep->executed = ep->turns =
+	ep->msg = ep->credit = ep->in_msg = ep->announced = ep->executed = ep->places =
 		ep->sq_reaped = 0;
 	ep->credits = soft_ia(ep->base.obj.ia)->strict ? 0 : SOFT_CREDITS;
 	ep->rnr_until = ep->unready_until = ep->suppressed = 0;
-	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->turn_expired = ep->rest[0] = ep->rest[1] = false;
+	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;
 }
 
 enum datp_err soft_ep_create(struct datp_ep *base)

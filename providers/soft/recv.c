@@ -21,7 +21,7 @@
 #include "setup.h"
 #include "srq.h"
 #include "tick.h"
-#include "turn.h"
+#include "place.h"
 #include "unready.h"
 #include "window.h"
 #include "xfer.h"
@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS_TURNS 4 /* the limit of rounds, because a peer may post as fast as this side executes */
+#define PROGRESS_ROUNDS 4 /* the limit of rounds, because a peer may post as fast as this side executes */
 
 /* Copies a message into a receive's list. Returns the receive's status. */
 static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_sge *sge, int n,
@@ -137,7 +137,7 @@ bool soft_recv_filled(const struct soft_ep *ep)
 	return atomic_load_explicit(&desc->state, memory_order_acquire) == SOFT_DESC_DONE;
 }
 
-/* Completes the filled receives of the messages before this one. Those behind it complete in a turn of their own. */
+/* Completes the filled receives of the messages before this one. Those behind it complete when their own cells are taken. */
 static void deliver_before(struct soft_ep *ep, uint32_t msg)
 {
 	while (soft_recv_is_ahead(ep, msg) && deliver_one(ep))
@@ -193,7 +193,7 @@ void soft_recv_discard(struct soft_ep *ep)
 
 void soft_recv_progress(struct soft_ep *ep)
 {
-	unsigned int turns = PROGRESS_TURNS;
+	unsigned int rounds = PROGRESS_ROUNDS;
 	bool more = ep->open;
 
 	while (more && !ep->failing) {
@@ -202,7 +202,7 @@ void soft_recv_progress(struct soft_ep *ep)
 		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
 		       soft_exec_run(ep, false) && !ep->rest[false];
-		if (more && !--turns) {
+		if (more && !--rounds) {
 			soft_exec_later(ep, false);
 			return;
 		}
@@ -290,7 +290,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 }
 
 /*
- * Takes a cell that keeps the turn of the messages before `msg`. Returns false if the cell has to
+ * Takes a cell that keeps the place of the messages before `msg`. Returns false if the cell has to
  * wait, because the peer is executing one of them. EP lock.
  */
 static bool announced_take(struct soft_ep *ep, uint32_t msg)
@@ -309,7 +309,7 @@ static bool announced_take(struct soft_ep *ep, uint32_t msg)
 	/* the peer may finish at any time */
 	do
 		deliver_before(ep, msg);
-	while (soft_recv_is_ahead(ep, msg) && !ep->failing && !(waits = soft_turn_waits(ep, msg)) &&
+	while (soft_recv_is_ahead(ep, msg) && !ep->failing && !(waits = soft_place_waits(ep, msg)) &&
 	       soft_recv_filled(ep));
 	return !waits;
 }
@@ -423,17 +423,17 @@ void soft_sq_reap(struct soft_ep *ep)
 }
 
 /*
- * Publishes a cell of our own behind the cells in the ring, which keeps the turn of messages for
+ * Publishes a cell of our own behind the cells in the ring, which keeps the place of messages for
  * which there is no other cell. Returns true if the ring is full and its cells can be taken: then
  * the port is on the ready list again. Poll lock, EP lock.
  */
-static bool ready_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
+static bool ready_keep_place(struct soft_cq *cq, struct soft_ep *ep)
 {
 	if (soft_cq_announce(soft_ep_recv_cq(ep), ep->index, ep->gen, ep->announced)) {
 		soft_cq_notify(soft_ep_recv_cq(ep));
 		return false;
 	}
-	if (soft_cq_peek(cq) || cq->turn) {
+	if (soft_cq_peek(cq) || cq->place_hidden) {
 		soft_ring_mark_ready(cq->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 		return true;
 	}
@@ -446,7 +446,7 @@ static bool ready_keep_turn(struct soft_cq *cq, struct soft_ep *ep)
 /*
  * The peer has something for our receives that no cell tells of, or that it was executing when its
  * cell was taken. This helps at once: what is done completes, and what waits for a buffer of our
- * SRQ gets one in its turn. Returns as ready_keep_turn().
+ * SRQ gets one in its place. Returns as ready_keep_place().
  */
 static bool ready_receive(struct soft_cq *cq, struct soft_ep *ep)
 {
@@ -454,17 +454,17 @@ static bool ready_receive(struct soft_cq *cq, struct soft_ep *ep)
 	uint32_t announced = atomic_load_explicit(&ep->port->announced, memory_order_relaxed);
 
 	if (ep->base.srq) {
-		/* the turn of a message has come already, and it has no buffer yet */
+		/* the place of a message has been reached already, and it has no buffer yet */
 		if ((int32_t)(ep->announced - ep->in_msg) > 0)
 			soft_recv_progress(ep);
 		ep->deferred = true;
-		return ready_keep_turn(cq, ep);
+		return ready_keep_place(cq, ep);
 	}
 	soft_recv_progress(ep);
 	if (soft_recv_is_ahead(ep, announced) &&
 	    !(soft_recv_is_ahead(ep, ep->announced) && (int32_t)(ep->announced - announced) > 0))
 		ep->announced = announced;
-	return soft_recv_is_ahead(ep, ep->announced) && ready_keep_turn(cq, ep);
+	return soft_recv_is_ahead(ep, ep->announced) && ready_keep_place(cq, ep);
 }
 
 /* Serves a port of ours that was on the ready list. Returns as ready_receive(). */
@@ -670,15 +670,15 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 	bool again;
 	int n = 0;
 
-	if (__builtin_expect(cq->turn, 0))
-		(void)soft_turn_look(cq);
+	if (__builtin_expect(cq->place_hidden, 0))
+		(void)soft_place_look(cq);
 	do {
 		again = ready_poll(cq);
 		soft_cq_clear_service(cq);
 		while (!n && left && (cell = soft_cq_peek(cq))) {
 			left--;
 			if (!cell_take(cq, cell, out, &n)) {
-				soft_turn_hide(cq);
+				soft_place_hide(cq);
 				break;
 			}
 			if (cq->held_count)
@@ -712,7 +712,7 @@ void soft_cq_discard(struct soft_cq *cq)
 	uint32_t left = 2 * (cq->mask + 1);
 	struct soft_cell *cell;
 
-	soft_turn_pass(cq);
+	soft_place_pass(cq);
 	while (left-- && (cell = soft_cq_peek(cq))) {
 		cell_drop(cq->ia, cell);
 		if (cq->held_count)
@@ -755,10 +755,10 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 	int error, count;
 	uint32_t pz;
 
-	/* the cell that keeps its turn has not been taken yet */
-	if (r->turn && (int32_t)(r->msg - ep->announced) >= 0)
+	/* the cell that keeps its place has not been taken yet */
+	if (r->has_place && (int32_t)(r->msg - ep->announced) >= 0)
 		return false;
-	/* its turn comes after the eager messages before it, which may still be in the ring */
+	/* its place is after the eager messages before it, which may still be in the ring */
 	ep->deferred = true;
 	if (r->msg != ep->in_msg)
 		return false;

@@ -19,7 +19,7 @@ void soft_recv_announce(struct soft_ep *ep, uint32_t msg);
 void soft_recv_flush(struct soft_ep *ep);
 /*
  * The rendezvous of a waiting send with our SRQ: executes it as the target. pz: the sender's.
- * Returns false if it is not the message's turn or the SRQ is empty. EP lock, execution lock held.
+ * Returns false if messages come before this one or the SRQ is empty. EP lock, execution lock held.
  */
 bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t pz, const struct soft_request *r,
 			 uint8_t *status);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct soft_request {
-	uint8_t op, solicited, turn;
+	uint8_t op, solicited, has_place;
 	uint32_t n, msg;
 	uint64_t len;
 	struct datp_rge remote;
@@ -45,7 +45,7 @@ static inline bool soft_request_copy(struct soft_request *r, const struct soft_s
 {
 	r->op = SOFT_ONCE(e->op);
 	r->solicited = SOFT_ONCE(e->solicited);
-	r->turn = SOFT_ONCE(e->turn);
+	r->has_place = SOFT_ONCE(e->has_place);
 	r->n = SOFT_ONCE(e->n);
 	r->msg = SOFT_ONCE(e->msg);
 	r->len = SOFT_ONCE(e->len);

@@ -194,29 +194,29 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 }
 
 /*
- * Returns true if a send of this length, queued at `posted`, should keep its turn by a cell: only
+ * Returns true if a send of this length, queued at `posted`, should keep its place by a cell: only
  * its target can execute it, because the SRQ is there, or it follows such a send, or there is no
  * slot. Without credit there is no cell: the target is behind by all credits, so the send waits
  * for credit, and mostly still goes eagerly.
  */
-static bool turn_is_kept(struct soft_ep *ep, uint32_t posted, uint64_t len)
+static bool place_is_kept(struct soft_ep *ep, uint32_t posted, uint64_t len)
 {
 	/* relaxed: a hint, which may be too small */
 	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed);
 
 	if (!ep->rlayout.srq)
 		return false;
-	return len > soft_ia(ep->base.obj.ia)->eager_limit || (int32_t)(done - ep->turns) < 0 ||
+	return len > soft_ia(ep->base.obj.ia)->eager_limit || (int32_t)(done - ep->places) < 0 ||
 	       (done == posted && soft_send_credit(ep));
 }
 
 /*
- * Keeps the turn of message `msg`, posted at `posted`: its cell comes behind what is in the
+ * Keeps the place of message `msg`, posted at `posted`: its cell comes behind what is in the
  * target's ring, where the service thread takes it if nobody polls. EP lock.
  */
-static void turn_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t position, uint32_t posted, uint32_t msg)
+static void place_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t position, uint32_t posted, uint32_t msg)
 {
-	ep->turns = posted + 1;
+	ep->places = posted + 1;
 	soft_ring_publish_done(cell, position, ep->rindex, ep->rgen, msg + 1);
 	soft_ring_notify(ep->rring, ep->peer);
 	soft_ring_want_service(ep->rring, ep->peer);
@@ -231,14 +231,14 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 {
 	uint32_t posted = atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
 	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
-	struct soft_cell *turn = NULL;
+	struct soft_cell *kept = NULL;
 	uint64_t position;
 
-	if (wqe->op == DATP_SEND && turn_is_kept(ep, posted, wqe->len))
-		turn = soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, &position);
+	if (wqe->op == DATP_SEND && place_is_kept(ep, posted, wqe->len))
+		kept = soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, &position);
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
-	e->turn = turn != NULL;
+	e->has_place = kept != NULL;
 	e->solicited = (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
 	e->len = wqe->len;
 	e->n = (uint32_t)n;
@@ -247,11 +247,11 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	/* release: the request; the executor acquires */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 	/* only now, when the target can find the request */
-	if (turn)
-		turn_keep(ep, turn, position, posted, particular->msg);
+	if (kept)
+		place_keep(ep, kept, position, posted, particular->msg);
 	soft_exec_run(ep, true);
 	if (wqe->op == DATP_SEND)
-		soft_exec_keep_turn(ep, posted, particular->msg);
+		soft_exec_keep_place(ep, posted, particular->msg);
 	soft_sq_reap(ep);
 	soft_strict_waits(ep);
 }

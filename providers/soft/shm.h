@@ -40,7 +40,7 @@ enum soft_cell_kind { SOFT_CELL_VOID, SOFT_CELL_MESSAGE, SOFT_CELL_DONE };
 struct soft_cell {
 	_Atomic uint64_t ready; /* its position + 1, when the rest is written */
 	uint32_t port, gen; /* the receiving endpoint */
-	uint32_t msg;	    /* SOFT_CELL_DONE: the cell keeps the turn of the messages before this number */
+	uint32_t msg;	    /* SOFT_CELL_DONE: the cell keeps the place of the messages before this number */
 	uint32_t len;
 	uint32_t slot;
 	uint16_t kind, flags;
@@ -144,11 +144,11 @@ struct soft_desc {
 struct soft_sqe {
 	uint8_t op, status, solicited;
 	/*
-	 * DATP_SEND to an endpoint with an SRQ: 1 if a cell keeps the turn of this message. The
+	 * DATP_SEND to an endpoint with an SRQ: 1 if a cell keeps the place of this message. The
 	 * target takes a buffer for it when it has taken that cell; the initiator does not ask for
 	 * one.
 	 */
-	uint8_t turn;
+	uint8_t has_place;
 	uint32_t n;
 	uint32_t msg; /* DATP_SEND: number of the message */
 	uint64_t len;

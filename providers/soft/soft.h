@@ -114,7 +114,7 @@ struct soft_cq {
 	 */
 	bool waited, lost;
 	uint64_t waited_head;
-	bool turn;	       /* the cell at the head is hidden: its message waits. Poll lock; turn.c */
+	bool place_hidden;     /* the cell at the head is hidden: its message waits. Poll lock; place.c */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread uses it, so it must not be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
@@ -249,12 +249,12 @@ struct soft_ep {
 	 */
 	bool rest[2];
 	uint32_t executed;  /* requests up to the last one that we executed as their initiator */
-	uint32_t turns;	    /* requests up to the last one whose turn a cell keeps */
+	uint32_t places;    /* requests up to the last one whose place a cell keeps */
 	uint32_t sq_reaped; /* requests before port->sq_done that are completed to the consumer */
 	uint32_t in_msg;    /* messages whose receives have completed */
 	/*
 	 * The latest value of soft_port.announced, or of what this side has executed itself. With
-	 * an SRQ: the messages before it have had their turn, as far as cells keep it.
+	 * an SRQ: the places of the messages before it have been reached, as far as cells keep them.
 	 */
 	uint32_t announced;
 	/*
@@ -262,7 +262,7 @@ struct soft_ep {
 	 * buffer of our SRQ, or the messages of `announced` come behind that message.
 	 */
 	bool deferred;
-	bool turn_expired; /* a message of this connection has waited for its turn as long as the bound: none waits any more */
+	bool place_expired; /* a message of this connection has held up the ring as long as the bound: none does any more */
 	struct soft_unexpected *unexpected, **unexpected_end;
 	uint32_t unexpected_count;
 

@@ -220,7 +220,7 @@ SOFT_MODEL_SOURCES = \
 	providers/soft/send.c \
 	providers/soft/srq.c \
 	providers/soft/strict.c \
-	providers/soft/turn.c \
+	providers/soft/place.c \
 	tests/soft/model.c \
 	tests/soft/model.h \
 	tests/soft/model_states.c tests/soft/model_states.h \

@@ -299,9 +299,9 @@ static void long_message_without_a_cell_follows_the_short_one_before_it(void)
 
 /*
  * The receiver holds the execution lock while a long message and a short one of another endpoint are sent, and releases it without
- * another look. So the long one waits, its turn is kept by a cell, and the short one is behind that.
+ * another look. So the long one waits, its place is kept by a cell, and the short one is behind that.
  */
-static void begin_with_a_turn(void)
+static void begin_with_a_place(void)
 {
 	_Atomic uint64_t *lock = &world.a.ep.port->exec_lock;
 	uint64_t word;
@@ -320,13 +320,13 @@ static void a_waits_for_one(void)
 }
 
 /*
- * The receiver executes the message when its turn comes. A thread of the sender, which looks for completions, helps; the
+ * The receiver executes the message when its place is reached. A thread of the sender, which looks for completions, helps; the
  * receiver leaves the message to it, and it is interrupted. The short message waits nevertheless.
  */
-static void turn_of_a_message_that_its_sender_executes_is_waited_for(void)
+static void place_of_a_message_that_its_sender_executes_is_waited_for(void)
 {
 	static const struct model_scenario scenario = { "cooperative, short on another, both sides copy",
-							begin_with_a_turn,
+							begin_with_a_place,
 							{ b_then_d, a_waits_for_one },
 							NULL,
 							0,
@@ -337,8 +337,8 @@ static void turn_of_a_message_that_its_sender_executes_is_waited_for(void)
 	world_close();
 }
 
-/* As begin_with_a_turn(), but a short message of the first endpoint is queued behind the long one, with a turn of its own. */
-static void begin_with_two_turns(void)
+/* As begin_with_a_place(), but a short message of the first endpoint is queued behind the long one, with a place of its own. */
+static void begin_with_two_places(void)
 {
 	_Atomic uint64_t *lock = &world.a.ep.port->exec_lock;
 	uint64_t word;
@@ -366,13 +366,13 @@ static void b_b_d_then_b(void)
 }
 
 /*
- * The sender executes what waits before its next message. A message with a turn does not go by a cell any more, which would
+ * The sender executes what waits before its next message. A message with a place does not go by a cell any more, which would
  * come later.
  */
-static void message_that_has_a_turn_keeps_it(void)
+static void message_that_has_a_place_keeps_it(void)
 {
 	static const struct model_scenario scenario = { "long, short behind it, short on another, one more",
-							begin_with_two_turns,
+							begin_with_two_places,
 							{ b_b_d_then_b, a_sends_one_more },
 							NULL,
 							0,
@@ -385,8 +385,8 @@ static void message_that_has_a_turn_keeps_it(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_two_endpoints_arrive_in_the_order_of_their_posts),
-	CHECK_TEST(turn_of_a_message_that_its_sender_executes_is_waited_for),
-	CHECK_TEST(message_that_has_a_turn_keeps_it),
+	CHECK_TEST(place_of_a_message_that_its_sender_executes_is_waited_for),
+	CHECK_TEST(message_that_has_a_place_keeps_it),
 	CHECK_TEST(two_messages_arrive_in_order),
 	CHECK_TEST(three_messages_arrive_in_order),
 	CHECK_TEST(receives_of_another_thread_are_found),

@@ -224,7 +224,7 @@ static void sleeper_that_polls_between_is_woken(void)
 }
 
 /* One of several threads of the owner. True if it took something. */
-static bool ring_take_in_turn(void)
+static bool ring_take_in_order(void)
 {
 	_Atomic uint32_t *lock = soft_cq_lock(&world.b.evd.cq);
 	bool took;
@@ -237,7 +237,7 @@ static bool ring_take_in_turn(void)
 
 static void ring_taker_once(void)
 {
-	(void)ring_take_in_turn();
+	(void)ring_take_in_order();
 }
 
 static void ring_sleeper_for_one(void)
@@ -248,7 +248,7 @@ static void ring_sleeper_for_one(void)
 		uint32_t seen = atomic_load_explicit(&cq->ring->bell, memory_order_acquire);
 		bool more;
 
-		if (ring_take_in_turn())
+		if (ring_take_in_order())
 			return;
 		datp_lock(soft_cq_lock(cq));
 		more = soft_cq_arm(cq, SOFT_NOTIFY_WAITER);

@@ -5,7 +5,7 @@
 
 #include "api.h"
 
-enum { SIZE = 1 << 20, HALF = SIZE / 2, TURN_US = 20000 };
+enum { SIZE = 1 << 20, HALF = SIZE / 2, MOMENT_US = 20000 };
 
 static struct api_buf buf;
 static struct api_pair pair;
@@ -22,7 +22,7 @@ static void wait_for_nothing(DAT_EVD_HANDLE evd)
 	DAT_EVENT event;
 	DAT_COUNT more;
 
-	CHECK_DAT(dat_evd_wait(evd, TURN_US, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	CHECK_DAT(dat_evd_wait(evd, MOMENT_US, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 }
 
 /* Waits until the text has been printed, or patience ends. */

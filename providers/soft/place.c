@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Turns that wait. A cell keeps the turn of a message that passes through the request queue. When
- * the owner takes that cell, the message is done, or the owner executes it; but the peer may be
- * executing it just then, and may be interrupted in the middle of it. The ring must not go on to the
- * messages behind it, because their completions would overtake this one.
+ * Places in the order of completions. A cell keeps the place of a message that passes through the
+ * request queue. When the owner takes that cell, the message is done, or the owner executes it; but
+ * the peer may be executing it just then, and may be interrupted in the middle of it. The ring must
+ * not go on to the messages behind it, because their completions would overtake this one.
  *
  * So the owner hides the cell: it makes the cell look like one that is not published yet. Pollers
  * then find nothing, threads that wait sleep, and the cells behind it stay. The peer wakes the owner
  * when it has executed the message, as for every message. A peer that is stopped holds up the ring
  * for no longer than the bound, and only once for each connection.
  *
- * Invariant: while soft_cq.turn is set, the cell at the head is hidden, or soft_cqs_reclaim() has
- * published it as void, because its sender has died.
+ * Invariant: while soft_cq.place_hidden is set, the cell at the head is hidden, or
+ * soft_cqs_reclaim() has published it as void, because its sender has died.
  */
-#include "turn.h"
+#include "place.h"
 #include "conn.h"
 #include "cq.h"
 #include "port.h"
@@ -36,20 +36,20 @@ static bool peer_executes(const struct soft_ep *ep)
 	return SOFT_EXEC_GEN(word) == ep->rgen && (word & SOFT_EXEC_HELD) && !(word & SOFT_EXEC_TARGET);
 }
 
-bool soft_turn_waits(const struct soft_ep *ep, uint32_t msg)
+bool soft_place_waits(const struct soft_ep *ep, uint32_t msg)
 {
 	/* in this order: a peer that has released the execution lock has left its results before that */
-	return !ep->turn_expired && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
+	return !ep->place_expired && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
 }
 
-void soft_turn_hide(struct soft_cq *cq)
+void soft_place_hide(struct soft_cq *cq)
 {
 	uint64_t head;
 	struct soft_cell *cell = head_cell(cq, &head);
 
 	/* relaxed: the sender of the cell has published it and does not write it again */
 	atomic_store_explicit(&cell->ready, 0, memory_order_relaxed);
-	cq->turn = true;
+	cq->place_hidden = true;
 }
 
 static void show(struct soft_cq *cq)
@@ -58,7 +58,7 @@ static void show(struct soft_cq *cq)
 	struct soft_cell *cell = head_cell(cq, &head);
 
 	soft_ring_publish(cell, head);
-	cq->turn = false;
+	cq->place_hidden = false;
 }
 
 /*
@@ -78,19 +78,19 @@ static struct soft_ep *lock_ep(struct soft_cq *cq, const struct soft_cell *cell)
 	return NULL;
 }
 
-bool soft_turn_look(struct soft_cq *cq)
+bool soft_place_look(struct soft_cq *cq)
 {
 	uint64_t head;
 	struct soft_cell *cell;
 	struct soft_ep *ep;
 	bool waits = false;
 
-	if (!cq->turn)
+	if (!cq->place_hidden)
 		return false;
 	cell = head_cell(cq, &head);
 	ep = lock_ep(cq, cell);
 	if (ep) {
-		waits = soft_turn_waits(ep, SOFT_ONCE(cell->msg));
+		waits = soft_place_waits(ep, SOFT_ONCE(cell->msg));
 		datp_unlock(&ep->base.lock);
 	}
 	if (!waits)
@@ -98,16 +98,16 @@ bool soft_turn_look(struct soft_cq *cq)
 	return !waits;
 }
 
-void soft_turn_pass(struct soft_cq *cq)
+void soft_place_pass(struct soft_cq *cq)
 {
 	uint64_t head;
 	struct soft_ep *ep;
 
-	if (!cq->turn)
+	if (!cq->place_hidden)
 		return;
 	ep = lock_ep(cq, head_cell(cq, &head));
 	if (ep) {
-		ep->turn_expired = true;
+		ep->place_expired = true;
 		datp_unlock(&ep->base.lock);
 	}
 	show(cq);

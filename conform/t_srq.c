@@ -483,7 +483,7 @@ CLAUSE_PASSIVE("SRQ_POST-13")
 
 static pthread_mutex_t posting = PTHREAD_MUTEX_INITIALIZER;
 
-static int post_in_turn(int who)
+static int post_serialised(int who)
 {
 	int failures = 0;
 
@@ -501,7 +501,7 @@ CLAUSE_PASSIVE("SRQ_POST-14")
 
 	srq_setup();
 	srq_links(1);
-	CHECK_NUM(kit_together(post_in_turn), 0);
+	CHECK_NUM(kit_together(post_serialised), 0);
 	for (unsigned int n = 0; n < 8; n++) {
 		DAT_EVENT event;
 		uint64_t cookie;

@@ -410,21 +410,21 @@ int link_over(void)
 
 /*
  * Checks the adapter and the session. All threads share them, and an adapter may require that only
- * one thread calls at a time, so the threads take turns.
+ * one thread calls at a time, so a lock serialises the threads.
  */
 static int look_around(struct perf_link *l)
 {
-	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 	int status;
 
-	pthread_mutex_lock(&turn);
+	pthread_mutex_lock(&looking);
 	/* relaxed: it only says that continuing is useless */
 	status = atomic_load_explicit(&l->ia->failed, memory_order_relaxed) ? -1 : look_at(l);
 	if (status == 0 && l->watch != NULL)
 		status = look_at(l->watch);
 	if (status != 0)
 		atomic_store_explicit(&l->ia->failed, true, memory_order_relaxed);
-	pthread_mutex_unlock(&turn);
+	pthread_mutex_unlock(&looking);
 	return status;
 }
 

@@ -863,7 +863,7 @@ void rdma_cm_event(void *arg, uint32_t events)
 
 	(void)events;
 	/*
-	 * the rest is left to the next turn of the loop, because peers may send requests as fast as this thread
+	 * the rest is left to the loop's next iteration, because peers may send requests as fast as this thread
 	 * refuses them, and it has timers and other events to handle
 	 */
 	for (int i = 0; i < EVENTS_AT_ONCE && !rdma_get_cm_event(ia->channel->channel, &event); i++) {

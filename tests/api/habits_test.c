@@ -30,7 +30,7 @@ static struct {
 	DAT_EP_HANDLE ep[ENDS];
 	struct api_buf buf;
 	DAT_RMR_TRIPLET theirs; /* the part of the other side's memory that this side may read */
-	/* of this turn: the receives that have completed, in their order, and how many requests have */
+	/* of this round: the receives that have completed, in their order, and how many requests have */
 	DAT_DTO_COMPLETION_EVENT_DATA seen[2 * ENDS];
 	uint32_t received, done;
 } many;
@@ -142,8 +142,8 @@ static void many_arrive(void)
 	many_await(0, 2 * ENDS);
 }
 
-/* Makes a turn: the other side's sync messages of all endpoints come first, then its data. */
-static void many_turn(pid_t other)
+/* Makes a round: the other side's sync messages of all endpoints come first, then its data. */
+static void many_round(pid_t other)
 {
 	bool verbs = api_over_verbs();
 
@@ -164,10 +164,10 @@ static void many_turn(pid_t other)
 	check_await(other); /* both sides have received everything */
 }
 
-static void many_turns(pid_t other)
+static void many_rounds(pid_t other)
 {
 	for (uint64_t n = 0; n < 10 * rounds(); n++) {
-		many_turn(other);
+		many_round(other);
 		check_alive();
 	}
 }
@@ -183,7 +183,7 @@ static void many_side(void *arg)
 	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 	many_accept(&qual, cr_evd);
 	many_offer(CHECK_PARENT);
-	many_turns(CHECK_PARENT);
+	many_rounds(CHECK_PARENT);
 	api_close();
 }
 
@@ -199,7 +199,7 @@ static void sync_messages_of_eight_endpoints_come_before_their_data(void)
 		API_CONN(many.connect, many.ep[e], DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
 	many_offer(peer);
-	many_turns(peer);
+	many_rounds(peer);
 	check_join(peer);
 }
 
@@ -381,9 +381,9 @@ static void poller_answers_upon_the_write_of_its_peer(void)
 #define CREDIT_AT (SLOTS * SLOT_LEN)	       /* in the sender's memory: the number of slots that have been read */
 #define SOURCE_AT (CREDIT_AT + SLOT_LEN)       /* the source of the writes to the other side's slots of the same number */
 #define RING_SIZE (SOURCE_AT + SLOTS * SLOT_LEN)
-#define TURNS	  20u			       /* of the ring in a round */
+#define LAPS	  20u			       /* of the ring in a round */
 
-/* Returns the flag of a slot, which is its last byte. It says which turn of the ring this is. */
+/* Returns the flag of a slot, which is its last byte. It says which lap of the ring this is. */
 static unsigned char flag_of(uint64_t n)
 {
 	return (unsigned char)(1 + n / SLOTS % 255);
@@ -403,7 +403,7 @@ static void ring_write(size_t from, size_t to, size_t length, uint64_t cookie)
 
 static void ring_receive(void *arg)
 {
-	uint64_t end = TURNS * SLOTS * rounds();
+	uint64_t end = LAPS * SLOTS * rounds();
 
 	(void)arg;
 	meet_accept(RING_SIZE);
@@ -434,7 +434,7 @@ static void await_credit(uint64_t n)
 
 static void ring_of_writes_is_read_by_polling_memory(void)
 {
-	uint64_t end = TURNS * SLOTS * rounds();
+	uint64_t end = LAPS * SLOTS * rounds();
 
 	meet_start(ring_receive, RING_SIZE);
 	for (uint64_t n = 0; n < end; n++) {

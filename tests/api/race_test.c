@@ -15,7 +15,7 @@
 #define FREES  2000
 #define BREAKS 150
 #define CLOSES 60
-#define TURNS  16 /* once in this many rounds, the test waits until the racer has made calls that began in the round */
+#define WAIT_EVERY 16 /* once in this many rounds, the test waits until the racer has made calls that began in the round */
 
 static struct api_buf buf;
 
@@ -167,7 +167,7 @@ static void receives_are_posted_while_the_endpoint_is_freed(void)
 		DAT_EP_HANDLE next = new_ep(&end), old = atomic_exchange(&racer.ep, next);
 
 		CHECK_DAT(dat_ep_free(old), DAT_SUCCESS);
-		if (i % TURNS == 0)
+		if (i % WAIT_EVERY == 0)
 			race_on(3);
 	}
 	race_end();
@@ -204,7 +204,7 @@ static void queue_is_read_while_it_is_freed(void)
 
 		evd = atomic_exchange(&racer.evd, next);
 		CHECK_DAT(dat_evd_free(evd), DAT_SUCCESS);
-		if (i % TURNS == 0)
+		if (i % WAIT_EVERY == 0)
 			race_on(3);
 	}
 	race_end();
@@ -231,7 +231,7 @@ static void receives_are_posted_while_their_shared_queue_is_freed(void)
 		DAT_SRQ_HANDLE next = new_srq(api.ia, api.pz),
 			       old = atomic_exchange(&racer.srq, next);
 
-		if (i % TURNS == 0)
+		if (i % WAIT_EVERY == 0)
 			race_on(3);
 		CHECK_DAT(dat_srq_free(old), DAT_SUCCESS);
 	}

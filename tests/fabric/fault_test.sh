@@ -9,14 +9,14 @@ set -u
 
 # The deletion of a device waits until librdmacm releases it, and librdmacm does that only while there is another device. So only
 # one of the two devices may be deleted at a time.
-turn=$(mktemp)
+lock=$(mktemp)
 
 # faults ADAPTER KIND DEVICE NETDEV: runs fault_test, and renews the device after each test that spoils it
 faults()
 {
 	over "$1" "$2" fabric/fault fault:
 	over "$1" "$2" fabric/fault 'neighbour that changes'
-	exec 8>"$turn"
+	exec 8>"$lock"
 	flock 8
 	renew "$3" "$2" "$4"
 	over "$1" "$2" fabric/fault 'link that goes down'

@@ -157,8 +157,8 @@ a_server_that_is_stopped_elsewhere_ends_the_client_with_an_error()
 # wants_gone PID: a process that has closed its files may still be in its exit, and whoever inherits it may reap it between two looks.
 wants_gone()
 {
-	local state turn
-	for ((turn = 0; turn < 1000; turn++)); do
+	local state try
+	for ((try = 0; try < 1000; try++)); do
 		state=$(sed -n 's/^State:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
 		[[ -n $state && $state != [ZX]* ]] || return 0
 		sleep 0.01

@@ -151,7 +151,7 @@ CLAUSE("CONSUMER-32")
 	}
 }
 
-/* iWARP cannot hold a message back until there is a receive: there the connection ends. */
+/* A transport that cannot hold a message back until there is a receive, such as iWARP, ends the connection. */
 CLAUSE("CONSUMER-33")
 {
 	struct kit_buf buf = kit_buf(8192, KIT_LOCAL);
@@ -496,8 +496,8 @@ CLAUSE_BARE("CONSUMER-65")
 }
 
 /*
- * Ends the connections of the ends a, and resets these and the ends b, which they were connected to in any order. Each b
- * has one receive posted.
+ * Disconnects the ends a, and resets them and the ends b. Each a is connected to some b, not always to that of the same
+ * index. Each b has one receive posted.
  */
 static void end_and_reset(struct kit_end *a, struct kit_end *b, int n)
 {
@@ -512,7 +512,7 @@ static void end_and_reset(struct kit_end *a, struct kit_end *b, int n)
 	}
 }
 
-/* Eight requests are under way at once. No program asks a second time, since each request is accepted. */
+/* Eight requests are under way at once. Each is accepted, so each must succeed: programs do not try again. */
 CLAUSE("CONSUMER-67")
 {
 	enum { ENDS = 8, ROUNDS = 5 };

@@ -134,7 +134,7 @@ static void make_live(void)
 	v.unused_qual = kit_unused_qual();
 }
 
-/* Objects that take longer are created only for a call that takes them, or that may confuse them with others. */
+/* Creating an object of these kinds takes longer, so make_live() leaves them out, and each test creates those that it needs. */
 static void make_kind(enum kind kind)
 {
 	switch (kind) {
@@ -309,12 +309,12 @@ BAD_HANDLE("SRQ_QUERY-03", SRQ, dat_srq_query(h, DAT_SRQ_FIELD_ALL, &v.param.srq
 BAD_HANDLE("SRQ_RESIZE-02", SRQ, dat_srq_resize(h, 16))
 BAD_HANDLE("SRQ_LW-02", SRQ, dat_srq_set_lw(h, 1))
 
-/* GEN-02 repeats all of the above; a clause of its own is the query of one kind of object with a handle of another. */
+/* All the clauses above are cases of GEN-02, which has only these three of its own: queries. */
 BAD_HANDLE("GEN-02", EP, dat_ep_query(h, DAT_EP_FIELD_ALL, &v.param.ep))
 BAD_HANDLE("GEN-02", LMR, dat_lmr_query(h, DAT_LMR_FIELD_ALL, &v.param.lmr))
 BAD_HANDLE("GEN-02", EVD, dat_evd_query(h, DAT_EVD_FIELD_ALL, &v.param.evd))
 
-/* These calls take every kind of object, so only what is no object is invalid. */
+/* These calls take objects of every kind, so a handle is invalid only if there is no object behind it. */
 #define NO_HANDLE__(n, id, call) \
 	static DAT_RETURN call_##n(DAT_HANDLE h) { return call; } \
 	CLAUSE(id) { try_none(call_##n, #call, __FILE__, __LINE__); }
@@ -394,7 +394,7 @@ CLAUSE("GEN-09")
 	CHECK_RET(dat_ia_query(t.ia, NULL, DAT_IA_FIELD_ALL, NULL, 0, NULL), DAT_INVALID_PARAMETER);
 }
 
-/* The structs are poisoned: the fields that were requested are filled, whatever else is. */
+/* The struct is poisoned before each query, which has to fill the requested field and may fill others. */
 CLAUSE("GEN-07")
 {
 	DAT_EVD_PARAM evd;

@@ -129,8 +129,8 @@ rdma_fast_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
 	if (seg->len - 1 >= most)
 		return false;
 	/*
-	 * relaxed: written under the EP lock. An attempt that has failed leaves the queue pair in
-	 * its state
+	 * relaxed: written under the EP lock. After a failed attempt to connect the queue pair still
+	 * accepts receives, so the endpoint's state is checked
 	 */
 	if (op == DATP_RECV && atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 				       DAT_EP_STATE_DISCONNECTED)
@@ -370,8 +370,9 @@ static inline __attribute__((always_inline)) struct datp_wqe *rdma_wqe_of(const 
 }
 
 /*
- * Handles a completion off the fast path, and those after it. It is passed as a value, so that the
- * fast path does not keep its address. Poll lock, which this releases.
+ * Dequeues by way of rdma_poll.c, beginning with a completion that was polled already and is not one
+ * of the fast path. The completion is passed as a value, because a variable whose address is taken
+ * would be in memory on the fast path too. Poll lock, which this releases.
  */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd, DAT_EVENT *event,
 							    struct ibv_wc wc,
@@ -388,8 +389,8 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd
 }
 
 /*
- * The same for an endpoint whose lock is, or was, biased to the calling thread; releases that lock.
- * Poll lock, which this releases.
+ * The same if the thread holds the EP lock by its bias, which may have been revoked meanwhile.
+ * Releases both locks, the poll lock and the EP lock.
  */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *evd, DAT_EVENT *event,
 							      struct ibv_wc wc,
@@ -400,8 +401,8 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *e
 }
 
 /*
- * The same for an endpoint whose lock is not biased to this thread; the completion may be one of
- * the fast path. Poll lock, which this releases.
+ * The same for an endpoint whose lock is not biased to this thread. Here the completion may be one of
+ * the fast path, since that has not been checked. Poll lock, which this releases.
  */
 static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd *evd, DAT_EVENT *event,
 								struct ibv_wc wc,
@@ -457,7 +458,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *
 	}
 	if (set->live > 1)
 		rdma_cqset_poll(set, NULL, 1);
-	/* all CQs are polled: an event in the channel would be for what has been taken */
+	/* All CQs have been polled, so an event in the channel would be for a completion that has been taken. */
 	atomic_store_explicit(&set->solicited, false, memory_order_relaxed);
 	return rdma_dequeue_rest(evd, event, rest, biased);
 }
@@ -547,8 +548,9 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
  * A post. An endpoint whose lock is biased to the calling thread takes the fast path; an operation
  * that is nearly on it, or an endpoint that threads share, takes a function of its own; all others
  * go to the SDK. These functions are out of line and called last, so that nothing has to be kept
- * across calls on the fast path. rdma_other_*() is for one segment without flags: the argument for
- * these says how the EP lock is held, and all others stay in the registers that they came in.
+ * across calls on the fast path. rdma_other_*() is for one segment without flags. So the number of
+ * segments and the flags are not passed to it; the register of one of them says how the EP lock is
+ * held, and all other arguments stay in the registers in which they came.
  */
 #define RDMA_FAST_POST(what, op, params, args, other_params, other_args, remote)                   \
 	static __attribute__((noinline)) DAT_RETURN rdma_other_##what other_params                 \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A peer that forks, at a moment that the test chooses, and is killed. Its child executes no other program, and goes on
- * running. A test program that needs a moment within a library call replaces the function that the library calls then.
+ * running. If the moment is in the middle of a library's call, the test program defines a function that the library calls
+ * there, such as connect(), and calls orphan_moment() in it.
  */
 #ifndef ORPHAN_H
 #define ORPHAN_H

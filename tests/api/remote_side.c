@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The remote half of the remote side: one function for each call, on objects of its own. */
+/* What the remote side executes, in whichever process it is: one function for each call, on the remote side's own objects. */
 #include <string.h>
 #include <unistd.h>
 
@@ -96,7 +96,7 @@ static void run_accept(const struct remote_call *call, struct remote_reply *repl
 
 	memcpy(data, call->data, sizeof(data));
 	reply->ret = dat_cr_accept(side.cr, side.end.ep, call->size, call->size ? data : NULL);
-	memset(data, 0xa5, sizeof(data)); /* the caller may reuse it at once */
+	memset(data, 0xa5, sizeof(data)); /* the standard allows a program to reuse its private data as soon as the call has returned */
 }
 
 static void run_reject(const struct remote_call *call, struct remote_reply *reply)

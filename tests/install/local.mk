@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The installed tree, used as a stranger uses it.
 AM_TESTS_ENVIRONMENT += CFLAGS='$(CFLAGS)'; export CFLAGS;
-# The installed code is the code that was built, which the other tests run under the sanitizers.
+# Left out of the sanitized trees: the installed code is the same that the other tests run there.
 if !SANITIZED
 TESTS += tests/install/install.sh
 endif

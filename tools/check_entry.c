@@ -386,7 +386,7 @@ void check_entry_end(struct check *c)
 	}
 }
 
-/* Adds that the child exited by itself before it had made all stages. */
+/* Adds that the child exited by itself before it had completed all stages. */
 static void stage_add(struct check *c, const struct conf_entry *e, const char *stage,
 		      const struct probe_result *r)
 {

@@ -7,7 +7,8 @@
  * Invariant: an accepted VI whose peer greets is `held`, that is, it posts no request, until the
  * greeting has come or the connection is over.
  *
- * A greeting is the operation after the last one of a queue's ring. Its cookie is EARLY (work.c).
+ * A greeting's struct op is the one behind the ring of a queue, and its cookie has the bit EARLY
+ * (work.c).
  */
 #include <string.h>
 

@@ -32,9 +32,9 @@ enum soft_coop_end {
 };
 
 /*
- * The holder calls this after soft_coop_copy(), with the error that that returned: nobody starts
- * to help any more. It waits a moment for a helper that is still copying a piece, and then leaves
- * the execution lock to it.
+ * The holder calls this after soft_coop_copy(), with the result of that call. From then on no piece
+ * is taken. If a helper is still copying a piece, this waits a moment for it, and then leaves the
+ * execution lock to the helper.
  */
 enum soft_coop_end soft_coop_settle(struct soft_port *ip, int error);
 /* Returns true if one of the pieces of a finished copy has failed. */
@@ -44,7 +44,8 @@ bool soft_coop_failed(const struct soft_port *ip);
 
 /*
  * Joins a copy of the other side. Returns false if the other side does not hold the execution lock
- * for this connection, or wants no help. If true, the holding lasts until soft_coop_leave().
+ * for this connection, or wants no help. If it returns true, the other side keeps the execution lock
+ * until soft_coop_leave().
  * initiator: this side is the initiator. The caller checks after this that the connection is still
  * open and the regions are valid.
  */
@@ -52,8 +53,8 @@ bool soft_coop_enter(struct soft_port *ip, uint32_t gen, bool initiator);
 /* Returns false if no pieces are left. *seq is the request that they belong to, which may change at any time. */
 bool soft_coop_offered(const struct soft_port *ip, uint32_t *seq);
 /*
- * Ends the help. Returns true if the execution lock has been left to this side, with the request at
- * sq_done, all of which is copied.
+ * Ends the help. Returns true if this side holds the execution lock now. Then it has to finish the
+ * request at sq_done, whose pieces have all been copied.
  */
 bool soft_coop_leave(struct soft_port *ip, uint32_t gen, bool initiator);
 

@@ -15,10 +15,9 @@ struct soft_reach {
 
 /*
  * Returns true if all buffers of a peer's list can be accessed here, and writes their addresses here
- * to `reach`. `remote` says which region each buffer is in. The first use of a region maps it, which
+ * to `reach`. The list must name its regions (soft_list.sge). The first use of a region maps it, which
  * takes a few system calls; whether that succeeded is remembered. write: the buffers will be written.
- * The caller holds the execution lock of the connection, and has
- * checked rights and bounds.
+ * The caller holds the execution lock of the connection, and has checked rights and bounds.
  */
 bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bool write,
 		      struct soft_reach *reach);

@@ -96,7 +96,7 @@ static void run_accept(const struct remote_call *call, struct remote_reply *repl
 
 	memcpy(data, call->data, sizeof(data));
 	reply->ret = dat_cr_accept(side.cr, side.end.ep, call->size, call->size ? data : NULL);
-	memset(data, 0xa5, sizeof(data)); /* the standard allows a program to reuse its private data as soon as the call has returned */
+	memset(data, 0xa5, sizeof(data)); /* a program may reuse its private data as soon as the call has returned */
 }
 
 static void run_reject(const struct remote_call *call, struct remote_reply *reply)

@@ -102,7 +102,7 @@ static void take(char *text)
 	unknown(text);
 }
 
-/* Runs before main(), because the program may be any. */
+/* Runs before main(), because the program does not know of this library. */
 __attribute__((constructor)) static void read_switches(void)
 {
 	const char *list = getenv("TWIST_SWITCHES");

@@ -4,7 +4,7 @@
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
-# What an example may take for given.
+# The declarations that an example may rely on.
 prelude()
 {
 	cat <<-'END'
@@ -20,7 +20,7 @@ prelude()
 	END
 }
 
-# Each example in a block of its own, behind a line with its place.
+# Prints each example as a block, after a #line directive with its file and line.
 blocks()
 {
 	awk '

@@ -5,7 +5,7 @@ TESTS += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wra
 if !SANITIZED_THREADS
 TESTS += tests/sdk/duties.sh
 endif
-# These tests are about headers, and about what is installed. The other tests run the code of both under the sanitizers.
+# These tests compile headers or use what is installed. The code itself is run by the other tests, also under the sanitizers.
 if !SANITIZED
 TESTS += tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh
 endif

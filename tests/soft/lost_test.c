@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A peer that takes away what others have put into the words of a queue: the list of ports that have events, and the thread to
- * wake. It hits nobody else for longer than two looks of the service thread (lost.c). A thread of the test stands for that
- * peer, since both write to the same memory; it goes on all the time, so the looks have to do with what it leaves.
+ * wake. The service thread finds what is missing by two looks at the latest (lost.c). A thread of the test stands in for that
+ * peer, since both write to the same memory. It takes away all the time, also while the service thread looks.
  *
- * Each test waits until something has been taken away before it waits for what was lost by that: without the looks it fails.
+ * Each test waits until something has been taken away, and then for the event that was lost by that. Without the looks it fails.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,9 +15,9 @@
 #include "providers/soft/cq.h"
 
 #define SIZE   ((size_t)512 << 10)
-#define ROUNDS 20 /* the service thread may come by at any moment, and leave nothing to take away */
+#define ROUNDS 20 /* the service thread may look at any moment, and leave nothing to take away: then the test tries again */
 
-static struct api_pair own; /* of the adapter with itself: with the forked peer there are two */
+static struct api_pair own; /* a connection of the adapter with itself, so that it has two peers: itself and the forked one */
 static struct {
 	_Atomic uint32_t *word;
 	_Atomic bool over, took;
@@ -54,7 +54,7 @@ static void taker_stop(void)
 	taker.word = NULL;
 }
 
-/* For a look that is to come, not for something that waits: that comes sooner. */
+/* Returns true if the timer is set for a look, that is, to more than 10 ms: if something waits for a peer, it is set to less. */
 static bool timer_runs(void)
 {
 	struct soft_ia *ia = soft_evd((struct datp_evd *)my.end.recv)->cq.ia;
@@ -86,7 +86,7 @@ static void receives_late(void *arg)
 	api_close();
 }
 
-/* It is done by the target, who can tell of it by the list alone. */
+/* The target executes the send when it posts its receive, and can report that only by the ready list. */
 static void completion_is_found_though_a_peer_empties_the_list(void)
 {
 	bool more = true, took = false;
@@ -117,7 +117,7 @@ static void idles(void *arg)
 	api_close();
 }
 
-/* Its target is this process, and then the only peer. */
+/* The lost completion is of the adapter's connection with itself, which is its only peer after the forked one has gone. */
 static void completion_is_found_when_the_peer_that_took_it_away_has_gone(void)
 {
 	meet_start(idles, SIZE);
@@ -155,7 +155,7 @@ static struct {
 	DAT_RETURN ret;
 } sleeper;
 
-/* Without a timeout: at its end the event would be found as well. */
+/* Waits without a timeout, because the wait would also find the event when a timeout expires. */
 static void *sleep_for_an_event(void *evd)
 {
 	DAT_EVENT event;
@@ -185,7 +185,7 @@ static void sleeper_is_woken_though_a_peer_takes_away_who_sleeps(void)
 	check_join(my.peer);
 }
 
-/* The service thread tells them, and a sender rings for it if that was asked for. */
+/* A sender wakes the service thread of the queue's owner, which triggers the CNO, if the ring's word `notify` asks for that. */
 static void cno_is_told_though_a_peer_takes_away_that_it_is_to_be(void)
 {
 	DAT_CNO_HANDLE cno;

@@ -22,7 +22,7 @@ struct side {
 	char out[POSTS], in[POSTS]; /* payloads, one byte each */
 	_Atomic uint32_t lock;	    /* of what follows, as an EVD's */
 	uint32_t done;		    /* completions so far, of receives and requests */
-	uint32_t received;	    /* of receives */
+	uint32_t received;	    /* completions of receives only */
 	uint8_t status[2 * POSTS];
 	uint32_t got[POSTS];	    /* with an SRQ: the receive that each message of this endpoint has come to */
 };
@@ -31,8 +31,8 @@ struct side {
 struct shared {
 	struct soft_srq srq;
 	struct datp_wqe recv[POSTS];
-	uint32_t done;			  /* receives that have completed, as bits; b.lock */
-	_Atomic uint32_t jobs;		  /* of the service thread */
+	uint32_t done;			  /* a bit for each receive that has completed; b.lock */
+	_Atomic uint32_t jobs;		  /* what the service thread has to do: JOB_... */
 	void (*call)(void *arg), *call_arg; /* srq.lock */
 };
 
@@ -40,19 +40,20 @@ struct world {
 	struct soft_ia *ia;
 	struct soft_peer peer[3]; /* [n] has the name n + 1 */
 	struct side a, b;
-	struct side c, d;	   /* another two, connected; their completions come to the queues of a and b */
+	struct side c, d;	   /* another connected pair; c's completions go to a's queue, and d's to b's */
 	struct shared shared;	   /* where the receives of b and d are, if there is an SRQ */
-	struct side *order[POSTS]; /* whose receives have completed at b's queue; b.lock, as the next */
+	/* The sides whose receives have completed at b's queue, in that order, and how many receives that were. b.lock. */
+	struct side *order[POSTS];
 	uint32_t ordered;
 	uint32_t next[2];	   /* the number of each sender's next message */
 	uint32_t taken;
-	bool lost;		    /* what the provider is told of it once somebody has died */
-	bool stops;		    /* whoever waits for the peer may give up */
-	int copying;		    /* threads that are at a copy */
-	_Atomic uint32_t no_region; /* what the receives are in is no more */
+	bool lost;		    /* the provider is told that the peer is lost, once a thread has died */
+	bool stops;		    /* a thread may be stopped for longer than the bound, so the other side may give up */
+	int copying;		    /* the number of threads that are copying */
+	_Atomic uint32_t no_region; /* the region of the receives has been deregistered */
 	/*
-	 * Under an attack, or NULL: what is copied to or from our memory; and which connection fails. Regions are looked at
-	 * then as the provider does.
+	 * Called in place of a copy to or from our memory, and when a connection fails. Both are NULL except under an attack.
+	 * If they are set, regions are checked by the provider's own code.
 	 */
 	void (*copies)(const struct soft_list *local, bool write, uint64_t len);
 	void (*fails)(struct soft_ep *ep);
@@ -62,10 +63,10 @@ extern struct world world;
 
 /* Set-ups. */
 void world_open_ring(void);
-/* Here the tail may be set back by a sender that comes late, while another is ahead of it. */
+/* The ring has two cells only, so a sender that is late may write a tail that is older than another sender's. */
 void world_open_ring_of_two(void);
 void world_open_pair(void);
-/* The same of two processes, which have slots: for messages beyond a cell, up to WORLD_MIDDLE. */
+/* The same between two processes. These have slots, so messages up to WORLD_MIDDLE may be eager, though longer than a cell. */
 void world_open_processes(void);
 /* Two connections between the same processes, a to b and c to d. */
 void world_open_two(void);
@@ -75,19 +76,22 @@ void world_open_shared(void);
 void world_open_narrow(void (*set_up)(void));
 void world_close(void);
 
-/* Every order of a scenario's steps. */
+/* Runs a scenario in every order of its steps. */
 void world_explore(const struct model_scenario *scenario);
 
-/* A consumer's calls. */
+/* Posts as a consumer does. */
 void world_post(struct side *side, bool recv, const char *payload, uint64_t len);
-/* The same of a registered segment, by way of the plugin's own data path if it is plain. */
+/* The same with a registered segment; if the operation is plain, by the plugin's fast path. */
 void world_post_plain(struct side *side, bool recv, const char *payload, uint64_t len);
 /* A receive for whichever of b and d comes first. */
 void world_post_shared(const char *payload, uint64_t len);
-/* The service thread of b and d: it does what it is called and rung for, until world_over(). */
+/*
+ * The service thread of b and d: makes the calls that the provider has requested, and serves b's queue when it is woken.
+ * Returns after world_over().
+ */
 void world_serve(void);
 void world_over(void);
-/* One poll of the queue. What is returned has been counted by us, what was queued by model_wqe_done(). */
+/* Polls the queue once, and counts what the poll returns. What it queues instead, model_wqe_done() counts. */
 void world_poll(struct side *side);
 uint32_t world_completed(struct side *side);
 void world_sleep_until(struct side *side, uint32_t done);

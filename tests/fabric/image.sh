@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$here/kernel.sh"
 
-# What `lab` needs of the machine, and what its tests run in the guest where it can be had. quickstart installs both.
+# The packages that `lab` needs, and those whose programs some tests run in the guest. quickstart installs both.
 fabric_packages=(
 	qemu-system-x86 busybox-static cpio kmod iproute2 util-linux make gcc xz-utils
 	linux-headers-amd64 linux-source
@@ -39,13 +39,13 @@ image_missing()
 	kernel_missing "$1"
 }
 
-# image_key HERE SERIES
+# image_key HERE SERIES: comments do not count, so that a change to them does not make every image anew
 image_key()
 {
 	{
 		kernel_key "$2"
 		package_version busybox-static
-		cat "$1/image.sh" "$1/kernel.sh" "$1/stage1"
+		sed '/^[[:space:]]*# /d' "$1/image.sh" "$1/kernel.sh" "$1/stage1"
 	} | sha256sum | cut -c1-20
 }
 
@@ -61,8 +61,8 @@ image_cache()
 	return 1
 }
 
-# image_prepare HERE BUILD SERIES: makes the image unless it is cached, and sets image_dir. In that, `hz` is the kernel's rate of
-# timer interrupts, and `name` its name. No series means that of the installed headers.
+# image_prepare HERE BUILD SERIES: makes the image unless it is cached, and sets image_dir to its folder, in which the file `hz` has
+# the kernel's rate of timer interrupts, and `name` its name. No series means that of the installed headers.
 image_prepare()
 {
 	local here=$1 build=$2 series=$3 cache key missing work
@@ -111,7 +111,7 @@ image_make()
 	)
 }
 
-# siw is in the kernel's source, but not in Debian's kernel. Information for BPF would need pahole, and nobody asks for it.
+# siw is in the kernel's source, but not in Debian's kernel. Type information for BPF would need pahole and is left out.
 image_build_siw()
 {
 	local dir=$1
@@ -124,19 +124,20 @@ image_build_siw()
 		make -C "$kernel_root/usr/src/linux-headers-$kernel" M="$dir" CONFIG_RDMA_SIW=m CONFIG_DEBUG_INFO_BTF_MODULES= modules
 }
 
-# A connection that siw has not accepted yet has its listener's callbacks, and siw takes its end for the end of the listener: it
-# closes that, and frees it, while rdma_cm still has it. From then on the port refuses connections, and the kernel writes to memory
-# that it has given back when the listener is destroyed, by whomever. Whoever connects by TCP and goes at once brings that about: a
-# scan of ports, or a client that is killed. No program that listens can help it, so the lab's siw is mended; the connection that
-# has ended is accepted, and found to have ended then.
+# Corrects a bug of siw. A TCP connection that siw has not accepted yet still has the callbacks of its listener. If it is closed,
+# siw takes that for the end of the listener, and frees the listener, which rdma_cm still uses. From then on the port refuses
+# connections, and destroying the listener makes the kernel write to freed memory. A peer that connects by TCP and closes at once
+# is enough, such as a port scan or a client that is killed, and the listening program cannot prevent it. With the correction, siw
+# ignores the event, accepts the connection, and then finds that it has ended.
 image_mend_siw()
 {
 	sed -i '/^static void siw_cm_llp_state_change(struct sock \*sk)$/,/^}/s/^\tcase TCP_CLOSE_WAIT:$/&\n\t\tif (cep->state == SIW_EPSTATE_LISTENING)\n\t\t\tbreak;/' "$1"
 }
 
-# siw hears nothing for an instant, on the passive side after its reply and on the active side after it has read that. Parameters
-# draw the two out, so that a test can be sure to hit them; they do nothing unless they are set. Our providers step around that
-# instant. A test of what other people's programs do sets `looks_again`: the passive side looks whether it has missed something.
+# Adds module parameters to siw. On each side there is an instant in which siw gets no notice of incoming data: on the passive side
+# after it has sent the MPA reply, on the active side after it has read the reply. deaf_passive_ms and deaf_active_ms lengthen the
+# two, so that a test can be sure to hit them. Our providers work around this. Tests that run other implementations over siw set
+# looks_again: then the passive side reads its socket once after that instant. By default all three do nothing.
 image_slow_siw()
 {
 	sed -i \
@@ -148,8 +149,8 @@ image_slow_siw()
 		"$1"
 }
 
-# siw gives a message up if the connection is going down when its last segment has been sent: the peer has it, and its completion
-# is an error. `slow_send_ms` draws the instant between the two out.
+# If a connection ends just after the last segment of a message has been sent, siw completes the message with an error although the
+# peer has received it. The module parameter slow_send_ms lengthens the time between that segment and the completion.
 image_slow_send()
 {
 	sed -i \
@@ -159,8 +160,8 @@ image_slow_send()
 		"$1"
 }
 
-# siw looks whether a region is valid, and then copies a piece of what arrives there. `slow_place_ms` draws the instant between the
-# two out, with preemption off as it is.
+# siw checks that a region is valid, and then copies a part of the incoming data into it. The module parameter slow_place_ms
+# lengthens the time between the two. It waits in a loop and does not sleep, because preemption is disabled there.
 image_slow_place()
 {
 	sed -i \
@@ -189,8 +190,8 @@ image_pack()
 		image_unpack_kernel "$work/deb/boot/vmlinuz-$kernel" "$work/kernel" && rm "$work/paths"
 }
 
-# A kernel that unpacks itself takes long over it under emulation. Where the payload is lies in the boot header
-# (Documentation/arch/x86/boot.rst in the kernel's source); any other packing than xz is left to the kernel.
+# Unpacks the kernel here, because under emulation it takes long to unpack itself. The boot header says where the packed kernel
+# begins (Documentation/arch/x86/boot.rst in the kernel's source). If it is not packed with xz, it is left as it is.
 image_unpack_kernel()
 {
 	local from=$1 to=$2 sectors offset

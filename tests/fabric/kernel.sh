@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Where the packages of the guest's kernel come from: this machine has its headers and its source installed, or, for
-# another series (`lab --kernel 6.12`), all of it comes from this Debian's backports and is unpacked beside the image. Sourced by
-# image.sh.
+# Gets the guest's kernel. By default it is the one whose headers and source are installed on this machine, and only the package of
+# the kernel itself is downloaded. Another series (`lab --kernel 6.12`) is downloaded from this Debian's backports, with its headers
+# and source, and unpacked beside the image. Sourced by image.sh.
 # shellcheck source-path=SCRIPTDIR
 . "$here/../systems/archive.sh"
 
-# The kernel whose headers are installed, the newest of them: siw is built for it.
+# Prints the newest kernel whose headers are installed. siw is built for it.
 kernel_installed()
 {
 	local dir newest=
@@ -19,7 +19,7 @@ kernel_installed()
 	printf '%s' "$newest"
 }
 
-# kernel_series KERNEL: 6.1 for 6.1.0-56-amd64
+# kernel_series KERNEL: prints the series, such as 6.1 for 6.1.0-56-amd64
 kernel_series()
 {
 	cut -d. -f1,2 <<<"$1"
@@ -31,7 +31,7 @@ kernel_is_installed()
 	[ -z "$1" ] || [ "$(kernel_series "$(kernel_installed)")" = "$1" ]
 }
 
-# kernel_source KERNEL ROOT: the archive of the kernel's source, of the same series
+# kernel_source KERNEL ROOT: prints the path of the archive with the source of the kernel's series
 kernel_source()
 {
 	printf '%s/usr/src/linux-source-%s.tar.xz' "$2" "$(kernel_series "$1")"
@@ -53,7 +53,8 @@ kernel_missing()
 	fi
 }
 
-# kernel_key SERIES: what an image depends on. What is fetched is as new as the image, which the cache keeps for a week at least.
+# kernel_key SERIES: prints what an image depends on. For a downloaded kernel that is not its version: an image stays in use until
+# it is removed from the cache, after a week at the earliest, and then the newest kernel is downloaded.
 kernel_key()
 {
 	local kernel
@@ -70,8 +71,8 @@ package_version()
 	dpkg-query -W -f '${Version}' "$1" 2>/dev/null
 }
 
-# kernel_fetch SERIES DIR: unpacks the kernel in DIR. Sets `kernel`, its name, and `kernel_root`, below which its headers and its
-# source are.
+# kernel_fetch SERIES DIR: unpacks the kernel in DIR. Sets `kernel` to its name, and `kernel_root` to the folder below which its
+# headers and its source are.
 kernel_fetch()
 {
 	mkdir -p "$2" || return
@@ -86,7 +87,7 @@ kernel_fetch()
 	depmod -b "$2" "$kernel"
 }
 
-# The kernel as Debian packs it: unpacked, not installed. The version must be the one of the headers.
+# Downloads the kernel's package, of the same version as the headers, and unpacks it without installing it.
 kernel_fetch_image()
 {
 	local dir=$1 package version
@@ -100,7 +101,7 @@ kernel_fetch_image()
 	dpkg -x "$dir"/linux-image-*.deb "$dir"
 }
 
-# The release that this Debian's backports are, such as bookworm-backports
+# Prints the name of this Debian's backports in the archive, such as bookworm-backports; nothing if this is not Debian.
 backports()
 {
 	(
@@ -109,8 +110,9 @@ backports()
 	) 2>/dev/null
 }
 
-# The newest kernel of the series that is neither -rt nor -cloud, with what siw is built from. What apt knows of this machine's
-# own releases stays as it is. The headers include each other by the place where they would be installed.
+# Downloads the newest kernel of the series that is neither -rt nor -cloud, with its headers and source, and unpacks all of it. apt
+# gets folders of its own, so its lists of this machine's releases do not change. The headers include each other by absolute paths,
+# which are changed at the end.
 kernel_fetch_all()
 {
 	local series=$1 dir=$2 deb common

@@ -158,8 +158,8 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_h
 	vi->verdict = WIRE_ACCEPTS;
 	vi->remote = theirs->attr;
 	/*
-	 * if this adapter does not need greetings, a peer that this library can reach sends none, and
-	 * there is no room for one
+	 * A peer that can be reached from an adapter without greetings sends none either, so a
+	 * request that announces one is wrong; the queues of such an adapter have no slot for it.
 	 */
 	ret = theirs->greets && vi->nic->greets ? greeting_expect_locked(vi) : DAT_SUCCESS;
 	if (ret == DAT_SUCCESS) {

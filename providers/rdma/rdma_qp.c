@@ -53,7 +53,7 @@ static void qp_unlist(struct rdma_ia *ia, struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ what a send queue holds */
 
-/* The number of segments of one read of the device. */
+/* Returns how many segments one read may have on this device. */
 static int read_segments(const struct rdma_ia *ia)
 {
 	return ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
@@ -133,8 +133,9 @@ static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
 }
 
 /*
- * An endpoint that has no receives is on a CQ too. Receives of an SRQ are counted once for all its
- * endpoints. `requests` are the completions that the endpoint will have there in addition.
+ * Reserves entries of a CQ for the endpoint's receives, and `requests` more for its requests if these
+ * complete on the same EVD. An endpoint without receives needs a CQ too. The receives of an SRQ are
+ * counted once for all its endpoints.
  */
 static enum datp_err reserve_receives(struct rdma_ep *ep, uint32_t requests)
 {
@@ -155,15 +156,15 @@ static void release_receives(struct rdma_ep *ep)
 		rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
 }
 
-/* rdma_ep_fit() has made sure that there are as many. */
+/* Returns the length of the send queue. rdma_ep_fit() has checked that the device has queues of that length. */
 static uint32_t send_depth(const struct rdma_ep *ep)
 {
 	return (uint32_t)places_of(&ep->base.attr, ep->read_sge) + RDMA_SPARE_WR;
 }
 
 /*
- * When a connection ends, each place is flushed, including those whose success would not have been
- * reported.
+ * Reserves an entry of a CQ for each place of the queues: when a connection ends, all requests are
+ * flushed, also those that complete without an event if they succeed.
  */
 static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
 {
@@ -264,7 +265,8 @@ static bool overtook_make(struct rdma_ep *ep)
 /* Prepares work requests with all fields that are the same in each of them. EP lock. */
 static void fast_prepare_locked(struct rdma_ep *ep)
 {
-	static const struct rdma_lmr none; /* of a registration that no cache has */
+	/* Its `registration` differs from that of the caches below, so the first post takes the slow path. */
+	static const struct rdma_lmr none;
 	const struct ibv_send_wr wr = { .sg_list = &ep->source.sge,
 					.num_sge = 1,
 					.send_flags = IBV_SEND_SIGNALED };
@@ -416,7 +418,7 @@ static void halt(struct rdma_ep *ep)
 			 strerror(errno));
 }
 
-/* Returns the number of the next request that the device would have got. EP lock. */
+/* Returns the number of the first request that the device has not been given. EP lock. */
 static uint32_t sent_locked(const struct rdma_ep *ep)
 {
 	return ep->kept ? ((const struct datp_wqe *)(uintptr_t)ep->kept->wr.wr_id)->seq : ep->base.sq.posted;
@@ -437,7 +439,7 @@ static void owed_count_locked(struct rdma_ep *ep)
 		ep->owed_last = ep;
 	else if (sent != sq->finished && !(last->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))
 		ep->owed_last = last;
-	/* from now on only the slow path runs, because it keeps the count */
+	/* from now on all completions take the slow path, which counts them down */
 	ep->heard = false;
 	ep->overtaking++;
 }
@@ -453,7 +455,7 @@ static void over_locked(struct rdma_ep *ep)
 	ep->deferral = DEFER_NONE;
 }
 
-/* An attempt that has failed leaves its queue pair in its state, with receives on it. */
+/* Stops the queue pair if nothing has done so yet: after a failed attempt to connect it still has its posted receives. */
 static void stop_if_begun(struct rdma_ep *ep)
 {
 	bool begun;
@@ -522,7 +524,7 @@ void rdma_qp_took_last(struct rdma_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-/* Destroys the queue pair, after it has delivered what that has completed. No thread posts. */
+/* Destroys the queue pair, after its completions have been taken from the CQs. No thread posts. */
 static void qp_unmake(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -544,8 +546,8 @@ static void qp_unmake(struct rdma_ep *ep)
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
 	/*
 	 * On some devices, completions that came after the last poll are still in the CQs, and the
-	 * receives of an SRQ among them have to be given back. That outweighs the danger of a poll
-	 * after a time-out, see await_owed().
+	 * receives of an SRQ among them have to be given back. So the CQs are polled again, although
+	 * qedr may access freed memory if await_owed() has timed out.
 	 */
 	rdma_cqset_drain(ep->recv_set);
 	rdma_cqset_drain(ep->send_set);
@@ -580,9 +582,9 @@ static void staged_free(struct rdma_ep *ep)
 }
 
 /*
- * Returns whether the endpoint's EVD has got another CQ since the queue pair was created. On the
- * new CQ the completions keep their place among those of the endpoints that are connected from now
- * on. Receives of an SRQ have a CQ of their own.
+ * Returns whether the endpoint's EVD has got another CQ since the queue pair was created. Then the
+ * endpoint needs a queue pair on the new CQ, so that its completions come in order with those of the
+ * endpoints that are connected from now on. Receives of an SRQ have a CQ of their own.
  */
 static bool is_left_behind(const struct rdma_ep *ep)
 {
@@ -605,7 +607,7 @@ enum datp_err rdma_qp_ensure(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ transitions */
 
-/* The path has its MTU now, and a device that inlines no more than that refuses longer messages. */
+/* Limits inlining to the path's MTU, which is known now, on devices that refuse to inline more than that (quirk inline_mtu). */
 static void fit_inline(struct rdma_ep *ep, enum ibv_mtu mtu)
 {
 	uint32_t bytes = UINT32_C(128) << mtu;
@@ -626,8 +628,8 @@ static int modify(struct rdma_ep *ep, struct rdma_cm_id *id, enum ibv_qp_state s
 	if (!mask)
 		return 0;
 	/*
-	 * librdmacm gives the right to read only if the number of reads is not 0, so that the
-	 * peer's reads would fail: the right is always given, and the LMRs protect the memory.
+	 * librdmacm allows the peer's reads only if the connection's number of incoming reads is not
+	 * 0, and else they would fail. So they are always allowed; the LMRs protect the memory.
 	 */
 	if (mask & IBV_QP_ACCESS_FLAGS)
 		attr.qp_access_flags |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |

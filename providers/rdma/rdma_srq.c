@@ -19,7 +19,7 @@ static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
 	return room < (uint32_t)ia->dev.max_srq_wr ? room : (uint32_t)ia->dev.max_srq_wr;
 }
 
-/* Limited to what a CQ can hold: max_recv_per_srq is not higher. */
+/* Limits the size that the device has granted to what a CQ can hold. max_recv_per_srq is within that. */
 static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
 {
 	uint32_t most = (uint32_t)(ia->dev.max_cqe - RDMA_SPARE_WR);

@@ -32,7 +32,7 @@ uint16_t rdma_wire_port(uint64_t qual)
  * requests: the first is rejected with a word that asks for the rest (rdma_parts.c). Only OpenDAT
  * peers understand that, and only they can receive so much.
  */
-/* in parts: the last byte is higher by 1 or 2 */
+/* In the trailers of the parts 1 and 2 of longer data, the last byte is higher by the number of the part. */
 static const unsigned char mark[3] = { 0xe7, 0x0d, 0xa7 };
 static const unsigned char more_word[RDMA_REJECT_BYTES] = { 0xe7, 0x0d, 0xa7, 2 };
 
@@ -52,7 +52,7 @@ static void put_trailer(unsigned char *trailer, int part, uint32_t len)
 	trailer[3] = (unsigned char)len;
 }
 
-/* The consumer's own bytes may be equal to those of a trailer, or of a part's trailer. */
+/* Returns true if data that have no trailer end like one, of the whole or of a part. */
 static bool ends_in_mark(const unsigned char *data, uint32_t size)
 {
 	return !memcmp(data + size - TRAILER, mark, sizeof(mark) - 1);
@@ -141,8 +141,8 @@ static bool zero(const unsigned char *data, uint32_t from, uint32_t to)
 
 /*
  * Returns the length that a request's retry count gives: the reverse of retries_that_tell().
- * Another implementation may ask for fewer retries as well; but then the missing bytes are seldom
- * zero.
+ * Another implementation may set a low retry count for its own reasons. Its private data are cut
+ * only if they end in as many zero bytes.
  */
 static uint32_t length_by_retries(const unsigned char *data, uint32_t size, uint8_t retries)
 {

@@ -84,7 +84,11 @@ static void refused_post_names_the_segment_that_no_region_covers(void)
 		   "no region of this adapter has that lmr_context");
 	beyond = api_seg(&buf, SIZE - 32, 64);
 	CHECK_DIAG(dat_ep_post_recv(pair.a.ep, 1, &beyond, api_cookie(1), 0),
-		   0, "dat_ep_post_recv", "it reaches beyond its region");
+		   0, "dat_ep_post_recv", "it reaches beyond its region (8192 bytes at 0x");
+	beyond.virtual_address -= SIZE;
+	beyond.segment_length = 2 * SIZE;
+	CHECK_DIAG(dat_ep_post_recv(pair.b.ep, 1, &beyond, api_cookie(1), 0), 0, "dat_ep_post_recv",
+		   "by 32 bytes at its beginning and 8160 at its end");
 }
 
 static void refused_post_says_what_was_wrong_with_counts_and_flags(void)

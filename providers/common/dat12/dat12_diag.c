@@ -34,12 +34,15 @@ static enum datp_err err_of(DAT_RETURN ret)
 	return err < DATP_ERR_COUNT ? (enum datp_err)err : DATP_ERR_INTERNAL;
 }
 
+static const char beyond_region[] = "it reaches beyond its region";
+
 /*
  * Returns what is wrong with a local segment, as a string that stands for the cause; NULL if a
- * region covers it. `write`: the operation writes to it. Takes the IA lock.
+ * region covers it. Sets *region to the range of its region, if it has one. `write`: the operation
+ * writes to it. Takes the IA lock.
  */
 static const char *segment_fault(struct datp_ia *of, const struct datp_pz *pz, bool write,
-				 const struct datp_sge *seg)
+				 const struct datp_sge *seg, struct datp_sge *region)
 {
 	struct ia_priv *ia = ia_priv(of);
 	const char *fault = "no region of this adapter has that lmr_context";
@@ -50,11 +53,13 @@ static const char *segment_fault(struct datp_ia *of, const struct datp_pz *pz, b
 
 		if (lmr->lmr_context != seg->lmr_context)
 			continue;
+		region->addr = lmr->addr;
+		region->len = lmr->len;
 		if (lmr->pz != pz)
 			fault = "its region is in another protection zone";
 		else if (seg->addr < lmr->addr || seg->len > lmr->len ||
 			 seg->addr - lmr->addr > lmr->len - seg->len)
-			fault = "it reaches beyond its region";
+			fault = beyond_region;
 		else if (write && !(lmr->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 			fault = "its region lacks DAT_MEM_PRIV_LOCAL_WRITE_FLAG";
 		else
@@ -65,6 +70,24 @@ static const char *segment_fault(struct datp_ia *of, const struct datp_pz *pz, b
 	return fault;
 }
 
+/* Appends where the region is that a segment reaches beyond, and by how many bytes at each end. */
+static void beyond_append(char *text, size_t size, const struct datp_sge *seg, const struct datp_sge *region)
+{
+	size_t at = strlen(text);
+	uint64_t before = seg->addr < region->addr ? region->addr - seg->addr : 0;
+	uint64_t room = before ? region->len + before : region->len - (seg->addr - region->addr);
+	uint64_t after = seg->len > room ? seg->len - room : 0;
+
+	if (!before && seg->addr - region->addr > region->len)
+		snprintf(text + at, size - at, " (%llu bytes at 0x%llx), and begins %llu bytes behind it",
+			 (unsigned long long)region->len, (unsigned long long)region->addr,
+			 (unsigned long long)(seg->addr - region->addr - region->len));
+	else
+		snprintf(text + at, size - at, " (%llu bytes at 0x%llx), by %llu bytes at its beginning and %llu at its end",
+			 (unsigned long long)region->len, (unsigned long long)region->addr,
+			 (unsigned long long)before, (unsigned long long)after);
+}
+
 /*
  * Finds the first segment that no region covers, if the call was refused for that. Returns the
  * cause, or NULL.
@@ -73,13 +96,16 @@ static const char *segments_text(struct datp_ia *ia, const struct datp_pz *pz, b
 				 const struct datp_sge *iov, int n, char *text, size_t size)
 {
 	for (int i = 0; i < n; i++) {
-		const char *fault = segment_fault(ia, pz, write, &iov[i]);
+		struct datp_sge region = { 0 };
+		const char *fault = segment_fault(ia, pz, write, &iov[i], &region);
 
 		if (!fault)
 			continue;
 		snprintf(text, size, "segment %d (lmr_context 0x%x, %llu bytes at 0x%llx): %s", i,
 			 iov[i].lmr_context, (unsigned long long)iov[i].len,
 			 (unsigned long long)iov[i].addr, fault);
+		if (fault == beyond_region)
+			beyond_append(text, size, &iov[i], &region);
 		return fault;
 	}
 	return NULL;
@@ -160,7 +186,7 @@ static void say(const struct datp_obj *object, const char *kind, const char *cal
 
 static DAT_RETURN log_refused(const struct post *post, DAT_RETURN ret)
 {
-	char text[256];
+	char text[384];
 	const char *cause = why(post, err_of(ret), text, sizeof(text));
 
 	if (is_new(post->ep, post->name, cause))
@@ -250,7 +276,7 @@ static DAT_RETURN diag_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIP
 	DAT_RETURN ret = dat12_srq_post_recv(handle, n, iov, cookie);
 	struct datp_srq *srq = ret ? obj_get(NULL, handle, DATP_SRQ) : NULL;
 	const struct datp_sge *list = (const struct datp_sge *)iov;
-	char text[256] = "see the description of the call";
+	char text[384] = "see the description of the call";
 	const char *cause = err_name(err_of(ret));
 
 	if (!ret)
@@ -322,7 +348,7 @@ static DAT_RETURN diag_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triple
 	DAT_RETURN ret = bind_beneath(handle, triplet, priv, ep_handle, cookie, flags, context);
 	struct datp_rmr *rmr = ret ? obj_get(NULL, handle, DATP_RMR) : NULL;
 	struct datp_ep *ep = rmr ? obj_get(rmr->obj.ia, ep_handle, DATP_EP) : NULL;
-	char text[256] = "see the description of the call";
+	char text[384] = "see the description of the call";
 	const char *cause;
 
 	if (!ret)

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "bounce.h"
 #include "conn.h"
+#include "convert.h"
 #include "cq.h"
 #include "fast.h"
 #include "held.h"
@@ -66,6 +67,17 @@ struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
 	return arena;
 }
 
+bool soft_ia_regions_touch(uint64_t addr, uint64_t len)
+{
+	bool touch = false;
+
+	pthread_mutex_lock(&soft.lock);
+	for (struct soft_ia *ia = soft.all; ia && !touch; ia = ia->next)
+		touch = soft_mr_touch(ia, addr, len);
+	pthread_mutex_unlock(&soft.lock);
+	return touch;
+}
+
 /*
  * A child of fork() cannot use its parent's IAs, because it has none of their threads. The list of
  * <datp/fork.h> has the sockets that it must not keep.
@@ -74,6 +86,7 @@ static void fork_child(void)
 {
 	soft.all = NULL;
 	pthread_mutex_init(&soft.lock, NULL);
+	soft_convert_forked();
 }
 
 static void watch_forks(void)
@@ -338,6 +351,7 @@ static void soft_ia_close(struct datp_ia *base)
 	if (*p)
 		*p = ia->next;
 	pthread_mutex_unlock(&soft.lock);
+	soft_convert_close(ia);
 	if (ia->doorbell_watch)
 		datp_loop_del(ia->doorbell_watch);
 	soft_tick_fini(ia);
@@ -401,6 +415,8 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	ia->next = soft.all;
 	soft.all = ia;
 	pthread_mutex_unlock(&soft.lock);
+	if (ia->want_memory == SOFT_MEMORY_SHARED)
+		soft_convert_open(ia);
 	return DATP_OK;
 }
 

@@ -9,6 +9,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/bound.h \
 	providers/soft/conn.h \
 	providers/soft/connect.c providers/soft/connect.h \
+	providers/soft/convert.c providers/soft/convert.h \
 	providers/soft/coop.c providers/soft/coop.h \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/exec.c providers/soft/exec.h \
@@ -27,6 +28,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/port.c providers/soft/port.h \
 	providers/soft/quiesce.c providers/soft/quiesce.h \
 	providers/soft/recv.c providers/soft/recv.h \
+	providers/soft/remap.c providers/soft/remap.h \
 	providers/soft/request.h \
 	providers/soft/send.c providers/soft/send.h \
 	providers/soft/setup.c providers/soft/setup.h \

@@ -8,6 +8,7 @@
 #include "mr.h"
 #include "arena.h"
 #include "bounce.h"
+#include "convert.h"
 #include "pages.h"
 #include "peer.h"
 #include "quiesce.h"
@@ -139,16 +140,26 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	bool shared;
 	enum datp_err err = soft_pages_check(soft_ia(lmr->obj.ia)->maps_fd, lmr->addr, lmr->len,
 					     (unsigned int)lmr->priv & SOFT_MR_WRITES, &shared);
+	uint32_t kind = 0;
 
 	/*
 	 * shared memory has the same bytes in every process that maps it, so nothing has to be
 	 * looked up
 	 */
 	(void)cookie;
-	return err ? err : soft_lmr_add(lmr, shared);
+	if (err)
+		return err;
+	if (shared)
+		kind = SOFT_MR_SHARED;
+	else if (soft_convert(soft_ia(lmr->obj.ia), lmr))
+		kind = SOFT_MR_CONVERTED;
+	err = soft_lmr_add(lmr, kind);
+	if (err)
+		soft_convert_back(lmr);
+	return err;
 }
 
-enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared)
+enum datp_err soft_lmr_add(struct datp_lmr *lmr, uint32_t kind)
 {
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
 	struct soft_range range = { .addr = lmr->addr,
@@ -163,8 +174,9 @@ enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared)
 	lmr->rmr_context = lmr->lmr_context;
 	mr_publish(&ia->own[index], lmr->lmr_context, &range);
 	atomic_store(&ia->own[index].use, SOFT_MR_REGION);
-	range.priv |= shared ? SOFT_MR_SHARED : 0;
+	range.priv |= kind;
 	mr_publish(&ia->mr[index], lmr->lmr_context, &range);
+	soft_convert_added();
 	return DATP_OK;
 }
 
@@ -183,6 +195,22 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
 		soft_peers_wake(ia);
 	mr_index_put(ia, index);
+	soft_convert_back(lmr);
+}
+
+bool soft_mr_touch(struct soft_ia *ia, uint64_t addr, uint64_t len)
+{
+	bool touch = false;
+
+	datp_lock(&ia->lock);
+	/* relaxed: it is written under the lock */
+	for (uint32_t i = 0; i < atomic_load_explicit(&ia->mr_used, memory_order_relaxed) && !touch; i++) {
+		const struct datp_lmr *lmr = ia->lmrs[i];
+
+		touch = lmr && lmr->addr < addr + len && addr < lmr->addr + lmr->len;
+	}
+	datp_unlock(&ia->lock);
+	return touch;
 }
 
 struct datp_lmr *soft_lmr_find(struct datp_ia *base, uint32_t context)

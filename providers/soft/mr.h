@@ -14,9 +14,12 @@ void soft_mr_fini(struct soft_ia *ia);
 
 /* Checks the memory first, and refuses what is not mapped. soft_lmr_add() does not check. */
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie);
-enum datp_err soft_lmr_add(struct datp_lmr *lmr, bool shared);
+/* kind: SOFT_MR_SHARED, SOFT_MR_CONVERTED or 0. */
+enum datp_err soft_lmr_add(struct datp_lmr *lmr, uint32_t kind);
 void soft_lmr_free(struct datp_lmr *lmr);
 struct datp_lmr *soft_lmr_find(struct datp_ia *ia, uint32_t context);
+/* Returns true if a region of this IA has a byte of the range. */
+bool soft_mr_touch(struct soft_ia *ia, uint64_t addr, uint64_t len);
 enum datp_err soft_rmr_create(struct datp_rmr *rmr);
 void soft_rmr_free(struct datp_rmr *rmr);
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -36,7 +37,8 @@ struct query {
 struct mapping {
 	uint64_t start, end;
 	bool readable, writable, shared, file;
-	struct soft_backing backing; /* of a mapping that was read as text */
+	bool stack; /* the main thread's, which grows by itself; of a mapping that was read as text, as all below */
+	struct soft_backing backing;
 };
 
 /* The part of a range that is not checked yet. It has the last byte, because the address after that may overflow. */
@@ -120,8 +122,10 @@ static bool mapping_parse(const char *line, struct mapping *map)
 				 .writable = perms[1] == 'w',
 				 .shared = perms[3] == 's',
 				 .file = inode != 0,
+				 .stack = strstr(line, "[stack]") != NULL,
 				 .backing = { .start = start,
 					      .end = end,
+					      .writable = perms[1] == 'w',
 					      .offset = offset,
 					      .dev = makedev(major, minor),
 					      .ino = inode } };
@@ -178,6 +182,37 @@ bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_back
 	if (found)
 		*backing = map.backing;
 	return found;
+}
+
+/* Returns true if the process has locked memory: mlock(2). */
+static bool memory_is_locked(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned long locked = 0;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (status && getline(&line, &size, status) >= 0)
+		if (sscanf(line, "VmLck: %lu", &locked) == 1)
+			break;
+	free(line);
+	if (status)
+		fclose(status);
+	return locked != 0;
+}
+
+bool soft_pages_movable(uint64_t addr, uint64_t len)
+{
+	FILE *maps = memory_is_locked() ? NULL : fopen(MAPS, "re");
+	struct mapping map;
+	bool movable;
+
+	if (!maps)
+		return false;
+	movable = mapping_find(maps, addr, &map) == MORE && map.readable && map.writable && !map.shared && !map.file &&
+		  !map.stack && map.start <= addr && len <= map.end - addr;
+	fclose(maps);
+	return movable;
 }
 
 static enum datp_err answer(enum verdict verdict, uint64_t addr, uint64_t len)

@@ -29,6 +29,7 @@ struct soft_backing {
 	uint64_t offset; /* in the file, of `start` */
 	dev_t dev;
 	ino_t ino;
+	bool writable; /* by the process, through this mapping */
 	bool unsealed; /* set by the caller: a file that can lose pages is acceptable */
 };
 
@@ -37,5 +38,12 @@ struct soft_backing {
  * shared mapping of a file, or the process cannot be inspected.
  */
 bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_backing *backing);
+
+/*
+ * Returns true if a range of this process is within one mapping of private, anonymous, writable memory
+ * that is not the main thread's stack. While the process has locked memory (mlock(2)) this is true of no
+ * range, because other pages in their place would not be locked.
+ */
+bool soft_pages_movable(uint64_t addr, uint64_t len);
 
 #endif

@@ -73,12 +73,20 @@ static const char *const shares[] = {
 	[SOFT_SHARE_UNSEALED + 1] = NULL,
 };
 
+static const char *const memories[] = {
+	[SOFT_MEMORY_PRIVATE] = "private",
+	[SOFT_MEMORY_SHARED] = "shared",
+	[SOFT_MEMORY_SHARED + 1] = NULL,
+};
+
 /* eager_limit is 0 if it is not given; soft_param_parse() replaces that. */
 static const struct datp_option table[] = {
 	DATP_OPTION_BOOL("cma", struct soft_ia, want_cma, true,
 			 "whether the kernel is asked to copy between processes"),
 	DATP_OPTION_ENUM("share", struct soft_ia, want_share, SOFT_SHARE_ON, shares,
 			 "which memory of peers is mapped"),
+	DATP_OPTION_ENUM("memory", struct soft_ia, want_memory, SOFT_MEMORY_PRIVATE, memories,
+			 "what registered memory is while it is registered"),
 	DATP_OPTION_BOOL("strict", struct soft_ia, strict, false,
 			 "whether what fails on RDMA hardware fails here, too"),
 	DATP_OPTION_BYTES("eager_limit", struct soft_ia, eager_limit, 0, SOFT_EAGER_MIN,

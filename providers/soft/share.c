@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Regions of a peer that are shared memory: a memfd that is sealed against shrinking. The first
+ * Regions of a peer that are shared memory: a memfd that is sealed against shrinking, which is the
+ * program's own or, with memory=shared, one of convert.c for the whole pages of the region. The first
  * access to one finds the file behind it by the peer's entries in /proc and maps it; from then on
  * loads and stores do what otherwise takes a system call. The owner only says that a region is of
  * this kind, and rings the doorbell when it frees a region that a peer has mapped (SOFT_MR_MAPPED),
@@ -12,6 +13,7 @@
 #define _GNU_SOURCE
 #include "share.h"
 #include "arena.h"
+#include "convert.h"
 #include "mr.h"
 #include "pages.h"
 #include <dirent.h>
@@ -142,6 +144,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 	struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(context)];
 	struct soft_share *share = calloc(1, sizeof *share);
 	struct soft_backing backing;
+	uint32_t priv;
 	int fd = -1, flags;
 
 	if (!share)
@@ -150,9 +153,14 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 	share->context = context;
 	share->addr = atomic_load_explicit(&mr->addr, memory_order_relaxed);
 	share->len = atomic_load_explicit(&mr->len, memory_order_relaxed);
-	share->writable = atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_WRITES;
+	priv = atomic_load_explicit(&mr->priv, memory_order_relaxed);
+	share->writable = priv & SOFT_MR_WRITES;
+	if (priv & SOFT_MR_CONVERTED) {
+		soft_whole_pages(&share->addr, &share->len);
+		share->writable = priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG; /* otherwise the file is sealed against it */
+	}
 	flags = share->writable ? O_RDWR : O_RDONLY;
-	if (soft_pages_backing(peer->pid, share->addr, share->len, &backing)) {
+	if (share->len && soft_pages_backing(peer->pid, share->addr, share->len, &backing)) {
 		backing.unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED;
 		fd = open_mapping(peer->pid, flags, &backing);
 		if (fd < 0)
@@ -238,7 +246,7 @@ static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
 	if (SOFT_MR_INDEX(region) >= SOFT_MR_COUNT)
 		return 0;
 	mr = &peer->mr[SOFT_MR_INDEX(region)];
-	return atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_SHARED ? region : 0;
+	return atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_FILE ? region : 0;
 }
 
 /* Returns where a buffer of the peer is mapped here, or NULL. */

@@ -248,11 +248,13 @@ struct soft_port {
 
 /*
  * In `priv` beside the rights. SHARED: the region is within one shared mapping of a file. MAPPED: a
- * peer maps it, too.
+ * peer maps it, too. CONVERTED: not the whole region is, but its whole pages are (convert.h).
  */
-#define SOFT_MR_SHARED 0x10000u
-#define SOFT_MR_MAPPED 0x20000u
-#define SOFT_MR_RIGHTS 0xffffu
+#define SOFT_MR_SHARED	  0x10000u
+#define SOFT_MR_MAPPED	  0x20000u
+#define SOFT_MR_CONVERTED 0x40000u
+#define SOFT_MR_FILE	  (SOFT_MR_SHARED | SOFT_MR_CONVERTED)
+#define SOFT_MR_RIGHTS	  0xffffu
 
 /*
  * What an index stands for: a region from its registration until dat_lmr_free has waited for the

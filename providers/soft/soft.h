@@ -342,6 +342,9 @@ struct soft_cr {
 /* Which memory of peers is mapped: none; only memory that the peer cannot take away; also memory that it can. */
 enum soft_sharing { SOFT_SHARE_OFF, SOFT_SHARE_ON, SOFT_SHARE_UNSEALED };
 
+/* What registered memory is while it is registered: what it was, or shared memory. */
+enum soft_memory { SOFT_MEMORY_PRIVATE, SOFT_MEMORY_SHARED };
+
 struct soft_ia {
 	struct datp_ia base;
 	_Atomic uint32_t lock;
@@ -358,6 +361,8 @@ struct soft_ia {
 	_Atomic bool unready;	    /* an endpoint is marked as `unready`: the tick looks at it; unready.c */
 	uint64_t unready_next;	    /* when it looks again; 0: it has not begun. Service thread */
 	uint32_t want_share;	 /* enum soft_sharing */
+	uint32_t want_memory;	 /* enum soft_memory */
+	bool converts;		 /* it is counted in convert.c */
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */
 	uint32_t eager_limit, eager_sure;

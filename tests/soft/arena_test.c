@@ -324,7 +324,8 @@ static void instance_data_is_understood(void)
 	CHECK(ia->want_cma);
 	CHECK_EQ_INT(ia->eager_limit, 1 << 20);
 	CHECK_EQ_STR(ia->key, "127.0.0.7");
-	CHECK_EQ_INT(parse("share=unsealed handshake_timeout=3600000"), DATP_OK);
+	CHECK_EQ_INT(parse("share=unsealed memory=shared handshake_timeout=3600000"), DATP_OK);
+	CHECK_EQ_INT(ia->want_memory, SOFT_MEMORY_SHARED);
 	CHECK_EQ_INT(ia->want_share, SOFT_SHARE_UNSEALED);
 	CHECK_EQ_INT(ia->handshake_ms, 3600000);
 	CHECK_EQ_INT(ia->patience_ms, 1000);
@@ -354,6 +355,7 @@ static void instance_data_that_makes_no_sense_is_refused(void)
 		"CMA=on",	  "eager_limit= 100",	 "127.0.0.1 127.0.0.2",
 		"0.0.0.0",	  "224.0.0.1",		 "eager_limit=+100",
 		"share=sealed",	  "handshake_timeout=0", "handshake_timeout=3600001",
+		"memory=public",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)

@@ -54,7 +54,7 @@ static void register_at_there(struct soft_lmr *lmr, unsigned char *at, size_t le
 	lmr->base.addr = (uintptr_t)at;
 	lmr->base.len = len;
 	lmr->base.priv = priv;
-	REQUIRE(soft_lmr_add(&lmr->base, false) == DATP_OK);
+	REQUIRE(soft_lmr_add(&lmr->base, 0) == DATP_OK);
 }
 
 static void make(struct soft_ep *ep, struct soft_ia *ia)

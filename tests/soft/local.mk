@@ -18,9 +18,11 @@ SOFT_UNIT_TESTS = \
 	tests/soft/sock_test \
 	tests/soft/xfer_test
 
-# pages_test does not run under valgrind: it asks about memory that is not mapped, which valgrind reports.
-check_PROGRAMS += $(SOFT_UNIT_TESTS) tests/soft/pages_test
-TESTS += $(SOFT_UNIT_TESTS) tests/soft/pages_test
+# These do not run under valgrind. pages_test asks about memory that is not mapped, which valgrind reports. In the others a
+# thread waits for a page that another one provides: valgrind runs one thread at a time.
+SOFT_BARE_TESTS = tests/soft/pages_test tests/soft/remap_test tests/soft/convert_test
+check_PROGRAMS += $(SOFT_UNIT_TESTS) $(SOFT_BARE_TESTS)
+TESTS += $(SOFT_UNIT_TESTS) $(SOFT_BARE_TESTS)
 
 tests_soft_arena_test_SOURCES = tests/soft/arena_test.c
 tests_soft_arena_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
@@ -44,6 +46,12 @@ tests_soft_mr_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_pages_test_SOURCES = tests/soft/pages_test.c
 tests_soft_pages_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_pages_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_remap_test_SOURCES = tests/soft/remap_test.c
+tests_soft_remap_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_remap_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_convert_test_SOURCES = tests/soft/convert_test.c
+tests_soft_convert_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_convert_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_ring_test_SOURCES = tests/soft/ring_test.c
 tests_soft_ring_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_ring_test_LDADD = $(SOFT_TEST_LIBS)

@@ -43,7 +43,7 @@ static void table_open(void)
 	t.lmr.base.addr = 0x100000;
 	t.lmr.base.len = 0x900000;
 	t.lmr.base.priv = DAT_MEM_PRIV_ALL_FLAG;
-	REQUIRE(soft_lmr_add(&t.lmr.base, false) == DATP_OK);
+	REQUIRE(soft_lmr_add(&t.lmr.base, 0) == DATP_OK);
 	REQUIRE(soft_rmr_create(&t.rmr.base) == DATP_OK);
 }
 
@@ -215,11 +215,11 @@ static void context_is_not_used_again_soon(void)
 	struct soft_lmr lmr = t.lmr;
 	uint32_t first;
 
-	REQUIRE(soft_lmr_add(&lmr.base, false) == DATP_OK);
+	REQUIRE(soft_lmr_add(&lmr.base, 0) == DATP_OK);
 	first = lmr.base.lmr_context;
 	for (int i = 0; i < 100000; i++) {
 		soft_lmr_free(&lmr.base);
-		REQUIRE(soft_lmr_add(&lmr.base, false) == DATP_OK);
+		REQUIRE(soft_lmr_add(&lmr.base, 0) == DATP_OK);
 		REQUIRE(lmr.base.lmr_context != first);
 		REQUIRE(lmr.base.lmr_context && lmr.base.lmr_context < 1u << 31);
 	}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Exchanges the pages under a range of addresses while other threads may be using them. */
+#ifndef SOFT_REMAP_H
+#define SOFT_REMAP_H
+
+#include <stddef.h>
+
+/*
+ * Returns a userfaultfd(2) descriptor for the calls below, close-on-exec, or -1 with errno: EPERM if a
+ * container or a security policy refuses the system call, EINVAL if the kernel is older than Linux 5.14.
+ */
+int soft_remap_open(void);
+
+/*
+ * Moves a range of private, anonymous, writable memory into the empty file `fd` of the same length, and
+ * maps that file there, shared. The range is whole pages of one mapping. Another thread's load or store
+ * in the range waits until the move is over, and none is lost; a system call of another thread that
+ * reads or writes there waits as well or, where an ordinary user may not hold up the kernel, fails
+ * with EFAULT. A child of fork() does not inherit the range afterwards. Returns 0, or an errno with the
+ * memory as it was.
+ *
+ * This call and soft_remap_private() touch no memory but the range, the calling thread's stack and
+ * its errno, so none of these may lie in the range. The process must not fork meanwhile.
+ */
+int soft_remap_shared(int uffd, void *addr, size_t len, int fd);
+
+/* The reverse: moves what the file `fd` holds into private memory, where the file is mapped from its beginning. */
+int soft_remap_private(int uffd, void *addr, size_t len, int fd);
+
+#endif

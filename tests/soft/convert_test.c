@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * memory=shared: registered memory is shared memory until it is freed. What the program sees of that, and
+ * what a peer does with it.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define FILE_NAME "opendat-registered" /* as /proc/PID/maps shows it */
+#define PAGES	  16u
+#define LOCAL	  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+#define READS	  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
+
+static size_t page, size;
+static unsigned char *memory; /* `size` bytes of it, between two pages that nobody may touch */
+
+static void open_and_map(void)
+{
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	size = PAGES * page;
+	memory = mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(memory != MAP_FAILED);
+	memory += page;
+	REQUIRE(mprotect(memory, size, PROT_READ | PROT_WRITE) == 0);
+	api_open_as((char *)(uintptr_t)"soft-memory");
+}
+
+/* Whether the byte at `at` is in memory that the provider has made shared. */
+static bool shared(const void *at)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end, want = (unsigned long)(uintptr_t)at;
+	char line[4096];
+	bool found = false;
+
+	REQUIRE(maps != NULL);
+	while (!found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%lx-%lx", &start, &end) == 2 && want >= start && want < end &&
+			strstr(line, FILE_NAME) != NULL;
+	fclose(maps);
+	return found;
+}
+
+/* Skips the test where the system does not let the provider do it. */
+static void setup(void)
+{
+	long fd = syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* UFFD_USER_MODE_ONLY */);
+
+	if (fd < 0)
+		check_skip("userfaultfd() fails here");
+	close((int)fd);
+	open_and_map();
+}
+
+static void teardown(void)
+{
+	api_close();
+	if (memory)
+		munmap(memory - page, size + 2 * page);
+	memory = NULL;
+}
+
+static struct api_buf registered(size_t at, size_t len, DAT_MEM_PRIV_FLAGS rights)
+{
+	return api_buf_in(api.pz, memory + at, len, rights);
+}
+
+static void unregister(const struct api_buf *buf)
+{
+	REQUIRE_DAT(dat_lmr_free(buf->lmr), DAT_SUCCESS);
+}
+
+static void region_is_shared_memory_until_it_is_freed(void)
+{
+	struct api_buf buf;
+
+	api_fill(memory, size, 1);
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(shared(memory) && shared(memory + size - 1));
+	CHECK_EQ_INT(api_mismatch(memory, size, 1), -1);
+	api_fill(memory, size, 2);
+	unregister(&buf);
+	CHECK(!shared(memory) && !shared(memory + size - 1));
+	CHECK_EQ_INT(api_mismatch(memory, size, 2), -1);
+	/* as the C library's malloc() relies on */
+	REQUIRE(madvise(memory, size, MADV_DONTNEED) == 0);
+	CHECK_EQ_INT(memory[0], 0);
+}
+
+static void bytes_beside_it_on_its_pages_stay_private(void)
+{
+	struct api_buf buf = registered(100, size - 200, DAT_MEM_PRIV_ALL_FLAG);
+
+	CHECK(!shared(memory + 100));
+	CHECK(shared(memory + page) && shared(memory + size - page - 1));
+	CHECK(!shared(memory + size - page));
+	unregister(&buf);
+	CHECK(!shared(memory + page));
+	buf = registered(100, 2 * page - 200, DAT_MEM_PRIV_ALL_FLAG); /* it has no whole page */
+	CHECK(!shared(memory) && !shared(memory + page));
+	unregister(&buf);
+}
+
+static void region_without_a_remote_right_stays_as_it_is(void)
+{
+	struct api_buf buf = registered(0, size, LOCAL);
+
+	CHECK(!shared(memory));
+	unregister(&buf);
+}
+
+static void last_region_of_a_range_makes_it_private(void)
+{
+	struct api_buf first = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	struct api_buf second = registered(page, page, DAT_MEM_PRIV_ALL_FLAG);
+	struct api_buf local = registered(3 * page + 8, 8, LOCAL);
+
+	unregister(&first);
+	CHECK(shared(memory) && shared(memory + page));
+	unregister(&second);
+	CHECK(shared(memory));
+	unregister(&local);
+	CHECK(!shared(memory) && !shared(memory + page));
+}
+
+static void region_that_another_one_overlaps_stays_as_it_is(void)
+{
+	struct api_buf local = registered(3 * page + 8, 8, LOCAL);
+	struct api_buf other = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	struct api_buf beside = registered(4 * page, page, DAT_MEM_PRIV_ALL_FLAG);
+
+	CHECK(!shared(memory + 3 * page) && !shared(memory + 4 * page));
+	unregister(&local);
+	unregister(&other);
+	unregister(&beside);
+	other = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(shared(memory));
+	unregister(&other);
+}
+
+static void map_anew(int how)
+{
+	REQUIRE(mmap(memory, size, PROT_READ | PROT_WRITE, how | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory);
+}
+
+static void memory_of_another_kind_stays_as_it_is(void)
+{
+	struct api_buf buf;
+
+	REQUIRE(mprotect(memory + page, page, PROT_READ) == 0); /* three mappings, and one of them cannot be written */
+	buf = registered(0, size, READS);
+	CHECK(!shared(memory) && !shared(memory + 3 * page));
+	unregister(&buf);
+	buf = registered(page, page, READS);
+	CHECK(!shared(memory + page));
+	unregister(&buf);
+	map_anew(MAP_SHARED);
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!shared(memory));
+	unregister(&buf);
+}
+
+static void locked_memory_stays_as_it_is(void)
+{
+	struct api_buf buf;
+
+	if (syscall(SYS_mlock, memory, size) < 0) /* the sanitizers' mlock() does nothing */
+		check_skip("mlock() fails here");
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!shared(memory));
+	unregister(&buf);
+	syscall(SYS_munlock, memory, size);
+}
+
+static void buffer_of_the_calling_thread_is_registered_too(void)
+{
+	unsigned char here[4 * 4096];
+	struct api_buf buf;
+
+	memset(here, 5, sizeof(here));
+	buf = api_buf_in(api.pz, here, sizeof(here), DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!shared(here + 4096));
+	CHECK_EQ_INT(here[4096], 5);
+	unregister(&buf);
+}
+
+/* Returns the status of a child that reads one byte. */
+static int child_reads(const volatile unsigned char *at)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	REQUIRE(child >= 0);
+	if (!child) {
+		signal(SIGSEGV, SIG_DFL);
+		_exit(*at);
+	}
+	REQUIRE(waitpid(child, &status, 0) == child);
+	return status;
+}
+
+static void child_inherits_it_only_after_the_free(void)
+{
+	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	int status;
+
+	memory[0] = 3;
+	status = child_reads(memory);
+	CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != 3);
+	unregister(&buf);
+	status = child_reads(memory);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+}
+
+/* What the program does with its memory is its own affair, also while it is registered. */
+static void change_of_the_mapping_survives_the_free(void)
+{
+	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+
+	REQUIRE(mprotect(memory, size, PROT_READ) == 0);
+	unregister(&buf);
+	CHECK(shared(memory)); /* private memory in its place could be written */
+	map_anew(MAP_PRIVATE);
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	map_anew(MAP_SHARED);
+	memory[page] = 9;
+	unregister(&buf);
+	CHECK_EQ_INT(memory[page], 9);
+}
+
+static int open_files(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void regions_leave_no_descriptors_behind(void)
+{
+	int before = open_files();
+
+	for (unsigned int i = 0; i < 100; i++) {
+		struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+
+		unregister(&buf);
+	}
+	CHECK_EQ_INT(open_files(), before);
+}
+
+static void adapters_without_it_keep_a_range_as_well(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_REGION_DESCRIPTION region = { .for_va = memory + page };
+	struct api_buf buf;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+
+	REQUIRE_DAT(dat_ia_open((char *)(uintptr_t)"soft0", 8, &async, &ia), DAT_SUCCESS);
+	REQUIRE_DAT(dat_pz_create(ia, &pz), DAT_SUCCESS);
+	REQUIRE_DAT(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, page, pz, LOCAL, &lmr, &context, NULL, NULL, NULL),
+		    DAT_SUCCESS);
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!shared(memory)); /* it came later */
+	REQUIRE_DAT(dat_lmr_free(lmr), DAT_SUCCESS);
+	unregister(&buf);
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, page, pz, LOCAL, &lmr, &context, NULL, NULL, NULL),
+		    DAT_SUCCESS);
+	unregister(&buf);
+	api_close();
+	CHECK(shared(memory));
+	REQUIRE_DAT(dat_lmr_free(lmr), DAT_SUCCESS);
+	CHECK(!shared(memory));
+	REQUIRE_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
+
+/* ---- with a peer ---- */
+
+static struct api_end end;
+static struct api_offer theirs;
+static pid_t owner;
+
+struct owned {
+	size_t at;
+	DAT_MEM_PRIV_FLAGS rights;
+};
+
+static void own(void *arg)
+{
+	const struct owned *owned = arg;
+	struct api_offer offer;
+	DAT_EVD_HANDLE cr_evd;
+	struct api_buf buf;
+	char step = 0;
+	long wrong;
+
+	open_and_map();
+	api_end_make(&end, NULL);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, NULL);
+	api_fill(memory, size, 1);
+	buf = registered(owned->at, size - 2 * owned->at, owned->rights);
+	offer.target = api_target(&buf, 0, size - 2 * owned->at);
+	check_put(CHECK_PARENT, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	while (step != 'q') {
+		check_get(CHECK_PARENT, &step, 1);
+		if (step == 'v') {
+			wrong = api_mismatch(memory, size, 2);
+			check_put(CHECK_PARENT, &wrong, sizeof(wrong));
+		} else if (step == 'f') {
+			unregister(&buf);
+			check_signal(CHECK_PARENT);
+		}
+	}
+	api_close();
+}
+
+static void step(char what)
+{
+	check_put(owner, &what, 1);
+}
+
+/* The other process has `size` bytes filled with pattern 1; all but `at` bytes on each side are registered. */
+static struct api_buf meet(const struct owned *owned)
+{
+	struct api_buf buf;
+
+	teardown(); /* peers are forked first */
+	owner = check_fork(own, (void *)(uintptr_t)owned);
+	open_and_map();
+	api_end_make(&end, NULL);
+	buf = api_buf(size, DAT_MEM_PRIV_ALL_FLAG);
+	api_fill(buf.mem, size, 2);
+	check_get(owner, &theirs, sizeof(theirs));
+	api_connect_to(&end, &theirs.address, theirs.qual);
+	return buf;
+}
+
+static void part(void)
+{
+	step('q');
+	check_join(owner);
+}
+
+/* Returns how many such files this process maps, its own and those of peers. */
+static int files_mapped(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096];
+	int n = 0;
+
+	REQUIRE(maps != NULL);
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, FILE_NAME) != NULL;
+	fclose(maps);
+	return n;
+}
+
+static void transfer(const struct api_buf *buf, bool write, size_t at, size_t len)
+{
+	DAT_RMR_TRIPLET there = theirs.target;
+
+	there.target_address += at;
+	there.segment_length = len;
+	if (write)
+		REQUIRE_DAT(api_write(end.ep, api_seg(buf, at, len), there, 1, 0), DAT_SUCCESS);
+	else
+		REQUIRE_DAT(api_read(end.ep, api_seg(buf, at, len), there, 1, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, len);
+}
+
+static void peer_writes_and_reads_it_in_place(void)
+{
+	const struct owned owned = { .rights = DAT_MEM_PRIV_ALL_FLAG };
+	struct api_buf buf = meet(&owned);
+	int before = files_mapped();
+	long wrong = 0;
+
+	transfer(&buf, true, 0, size);
+	CHECK_EQ_INT(files_mapped(), before + 1);
+	step('v');
+	check_get(owner, &wrong, sizeof(wrong));
+	CHECK_EQ_INT(wrong, -1);
+	memset(buf.mem, 0, size);
+	transfer(&buf, false, 0, size);
+	CHECK_EQ_INT(api_mismatch(buf.mem, size, 2), -1);
+	step('f');
+	check_await(owner);
+	CHECK_SOON(files_mapped() == before);
+	step('v');
+	check_get(owner, &wrong, sizeof(wrong));
+	CHECK_EQ_INT(wrong, -1);
+	part();
+}
+
+static void peer_reaches_the_edges_by_the_kernel(void)
+{
+	const struct owned owned = { .at = 100, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	struct api_buf buf = meet(&owned);
+	size_t len = size - 200;
+
+	transfer(&buf, true, 0, len); /* all of it, so by the kernel */
+	memset(buf.mem, 0, size);
+	transfer(&buf, false, 0, 64);
+	transfer(&buf, false, 64, page);
+	transfer(&buf, false, 64 + page, page); /* within whole pages */
+	transfer(&buf, false, 64 + 2 * page, len - 64 - 2 * page);
+	CHECK_EQ_INT(api_mismatch(buf.mem, len, 2), -1);
+	part();
+}
+
+/* Returns a descriptor of the file that the other process has for its region, or -1. */
+static int file_of_owner(int flags)
+{
+	char name[64], target[256];
+
+	for (int fd = 0; fd < 256; fd++) {
+		ssize_t len;
+
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)owner, fd);
+		len = readlink(name, target, sizeof(target) - 1);
+		if (len <= 0)
+			continue;
+		target[len] = '\0';
+		if (strstr(target, FILE_NAME))
+			return open(name, flags | O_CLOEXEC);
+	}
+	return -1;
+}
+
+static void peer_cannot_write_to_what_it_may_only_read(void)
+{
+	const struct owned owned = { .rights = LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG };
+	struct api_buf buf = meet(&owned);
+	int before = files_mapped(), fd;
+
+	transfer(&buf, false, 0, size);
+	CHECK_EQ_INT(api_mismatch(buf.mem, size, 1), -1);
+	CHECK_EQ_INT(files_mapped(), before + 1);
+	/* and with a hostile program, not through this library: */
+	fd = file_of_owner(O_RDWR);
+	REQUIRE(fd >= 0);
+	CHECK(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+	CHECK(pwrite(fd, "x", 1, 0) < 0);
+	CHECK(ftruncate(fd, 0) < 0);
+	close(fd);
+	part();
+}
+
+static void it_is_memory_like_any_other_where_the_system_refuses(void)
+{
+	struct api_buf buf;
+	const char *said;
+
+	check_stderr_begin();
+	open_and_map();
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	said = check_stderr_end();
+	CHECK(strstr(said, "memory=shared has no effect") != NULL);
+	CHECK(strstr(said, "allow this system call") != NULL);
+	CHECK(!shared(memory));
+	unregister(&buf);
+}
+
+static int forbid(void)
+{
+	return check_forbid((const int[]){ SYS_userfaultfd }, 1);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(region_is_shared_memory_until_it_is_freed),
+	CHECK_TEST(bytes_beside_it_on_its_pages_stay_private),
+	CHECK_TEST(region_without_a_remote_right_stays_as_it_is),
+	CHECK_TEST(last_region_of_a_range_makes_it_private),
+	CHECK_TEST(region_that_another_one_overlaps_stays_as_it_is),
+	CHECK_TEST(memory_of_another_kind_stays_as_it_is),
+	CHECK_TEST(locked_memory_stays_as_it_is),
+	CHECK_TEST(buffer_of_the_calling_thread_is_registered_too),
+	CHECK_TEST(child_inherits_it_only_after_the_free),
+	CHECK_TEST(change_of_the_mapping_survives_the_free),
+	CHECK_TEST(regions_leave_no_descriptors_behind),
+	CHECK_TEST(adapters_without_it_keep_a_range_as_well),
+	CHECK_TEST(peer_writes_and_reads_it_in_place),
+	CHECK_TEST(peer_reaches_the_edges_by_the_kernel),
+	CHECK_TEST(peer_cannot_write_to_what_it_may_only_read),
+	CHECK_END
+};
+
+/* It comes last, because the process cannot undo the ban. */
+static const struct check_test refused_tests[] = {
+	CHECK_TEST(it_is_memory_like_any_other_where_the_system_refuses),
+	CHECK_END
+};
+
+static const struct check_suite suite = {
+	.name = "registered memory that is shared", .setup = setup, .teardown = teardown, .tests = tests
+};
+
+static const struct check_suite refused = { .name = "registered memory that cannot be shared",
+					    .init = forbid,
+					    .teardown = teardown,
+					    .tests = refused_tests };
+
+CHECK_SUITES(&suite, &refused);

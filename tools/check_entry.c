@@ -180,7 +180,8 @@ static char *library_remedy(const struct check *c, const struct conf_entry *e)
 	if (library_is_ours(e->library))
 		return cli_text(LOADER_WHY_PACKAGE);
 	if (!is_of_ofed(e))
-		return cli_text("install the provider, or write its full path in field 5");
+		return cli_text(strchr(e->library, '/') != NULL ? "install the provider, or correct the path in field 5" :
+				"install the provider, or write its full path in field 5");
 	if (sscanf(e->ia_params, "%63s %u", name, &port) >= 1)
 		p = devices_find(&c->devices, name, port);
 	if (p != NULL)

@@ -250,7 +250,10 @@ a_missing_library_is_told_in_the_loaders_words()
 	check "$(line ghost /nowhere/libghost.so)"
 	exits_with 1
 	prints "^FAIL  ghost  $conf:1: library /nowhere/libghost.so: cannot open shared object file: No such file"
+	prints 'install the provider, or correct the path in field 5, or'
 	prints "remove the line: sed -i '1s/\^/#/' '$conf'"
+	check "$(line ghost libghost.so)"
+	prints 'install the provider, or write its full path in field 5, or'
 }
 
 the_remedy_for_a_line_works_as_it_is_printed()

@@ -268,7 +268,7 @@ static void clean_up(struct vi *vi)
 	queue_flush(&vi->recvq, true);
 	vi_refresh_ep_locked(vi);
 	/* relaxed: all completions are taken */
-	atomic_store_explicit(&vi->spoiled, false, memory_order_relaxed);
+	atomic_store_explicit(&vi->violated, false, memory_order_relaxed);
 	vi->state = VIP_STATE_IDLE;
 	vi->busy = vi->closing = false;
 	pthread_cond_broadcast(&vi->changed);

@@ -192,7 +192,8 @@ struct vi {
 	bool up;			/* uDAPL has a connection */
 	bool broken;			/* the connection did not end by a VipDisconnect() of either side */
 	bool leaving;			/* disconnected because the process exits; used by the keeper only */
-	_Atomic bool spoiled;		/* a kept receive has failed: the keeper breaks the connection */
+	/* The memory of a kept receive was deregistered before its message came: the keeper breaks the connection. */
+	_Atomic bool violated;
 	_Atomic bool held;		/* requests wait for the peer's greeting: greeting.c */
 	DAT_EVENT_NUMBER outcome;	/* the event that ended the attempt; 0: none yet */
 	enum wire_verdict verdict;
@@ -311,7 +312,7 @@ struct nic {
 	bool has_driver;		/* posts may call the driver, whose write() is a cancellation point */
 	bool extended_returns;
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
-	_Atomic bool spoiled;		/* one of the VIs is */
+	_Atomic bool violated;		/* a VI is `violated` */
 
 	pthread_mutex_t lock;		/* all below, up to mem_lock */
 	struct vi *vis;
@@ -475,7 +476,7 @@ VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 
 /* post.c */
 void post_staged_locked(struct vi *vi);
-void vi_break_spoiled(struct nic *nic);
+void vi_break_violated(struct nic *nic);
 
 /* greeting.c */
 static inline struct op *greeting_op(const struct queue *q)

@@ -99,7 +99,7 @@ static void *keeper_main(void *arg)
 			leave_nic(nic);
 			break;
 		}
-		vi_break_spoiled(nic);
+		vi_break_violated(nic);
 		peers = peer_run(nic);
 		answers = answers_run(nic);
 		if (!more)

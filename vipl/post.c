@@ -351,16 +351,16 @@ static void break_if_reliable(struct vi *vi, uint32_t fault)
  * The keeper calls this. It ends the connections whose peers have sent to memory that is not
  * registered any more (work.c).
  */
-void vi_break_spoiled(struct nic *nic)
+void vi_break_violated(struct nic *nic)
 {
-	/* acquire: makes vi->spoiled of these VIs visible */
-	if (!atomic_exchange_explicit(&nic->spoiled, false, memory_order_acquire))
+	/* acquire: makes vi->violated of these VIs visible */
+	if (!atomic_exchange_explicit(&nic->violated, false, memory_order_acquire))
 		return;
 	pthread_mutex_lock(&nic->lock);
 	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
 		pthread_mutex_lock(&vi->lock);
 		/* relaxed: it is cleared under this lock, here and when the connection is over */
-		if (atomic_exchange_explicit(&vi->spoiled, false, memory_order_relaxed))
+		if (atomic_exchange_explicit(&vi->violated, false, memory_order_relaxed))
 			break_if_reliable(vi, VIP_STATUS_PROTECTION_ERROR);
 		pthread_mutex_unlock(&vi->lock);
 	}

@@ -198,11 +198,11 @@ static uint32_t status_of(DAT_DTO_COMPLETION_STATUS status)
  * break the connection immediately; here the keeper breaks it, because vi->lock comes before the
  * lock that is held.
  */
-static __attribute__((noinline)) uint32_t spoil(struct vi *vi)
+static __attribute__((noinline)) uint32_t violation(struct vi *vi)
 {
-	atomic_store_explicit(&vi->spoiled, true, memory_order_relaxed);
-	/* release: see vi_break_spoiled() */
-	atomic_store_explicit(&vi->nic->spoiled, true, memory_order_release);
+	atomic_store_explicit(&vi->violated, true, memory_order_relaxed);
+	/* release: see vi_break_violated() */
+	atomic_store_explicit(&vi->nic->violated, true, memory_order_release);
 	keeper_ring(vi->nic);
 	return VIP_STATUS_PROTECTION_ERROR;
 }
@@ -222,7 +222,7 @@ static inline uint32_t hand_over(struct op *op, uint64_t length)
 	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
 	if (__builtin_expect(epoch != op->epoch, 0) &&
 	    !mem_is_at(vi->nic, op->to_handle, vi->uses, op->to, op->length))
-		return spoil(vi);
+		return violation(vi);
 	copy_short(op->to, op->head + 1, length);
 	return 0;
 }

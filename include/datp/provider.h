@@ -78,122 +78,12 @@ extern "C" {
 #endif
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 6
+#define DATP_SDK_MINOR 7
 
 #define DATP_API __attribute__((visibility("default")))
 
-/* ------------------------------------------------------------------ errors */
-
-/*
- * The one internal error type, which every op returns. The edge maps each value to a DAT return type and
- * subtype, X(name, type, subtype). The edge of DAT 2.0 converts these values further.
- *
- * A BAD_... value says which kind of argument is wrong. Only the edge knows the position of that argument in
- * the call, and adds it: memory that cannot be registered is the third argument of dat_lmr_create() and the
- * second of dat_rmr_bind().
- *
- * OLD_ARGn name positions directly. Plugins that were built with SDK 0.1 to 0.3 return them, so libdatp still
- * accepts them; new plugins do not use them.
- */
-#define DATP_ERRORS(X)                                                                             \
-	X(ABORT, DAT_ABORT, DAT_NO_SUBTYPE)                                                        \
-	X(QUAL_IN_USE, DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE)                                       \
-	X(QUAL_UNAVAILABLE, DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE)                             \
-	X(MEMORY, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)                                 \
-	X(DEVICE, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE)                                 \
-	X(TEP, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP)                                       \
-	X(TEVD, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD)                                     \
-	X(REGION, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION)                          \
-	X(CREDITS, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS)                               \
-	X(RES_SRQ, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ)                                   \
-	X(INTERNAL, DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE)                                            \
-	X(HANDLE, DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)                                              \
-	X(HANDLE_IA, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA)                                    \
-	X(HANDLE_EP, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)                                    \
-	X(HANDLE_LMR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR)                                  \
-	X(HANDLE_RMR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR)                                  \
-	X(HANDLE_PZ, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ)                                    \
-	X(HANDLE_PSP, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP)                                  \
-	X(HANDLE_RSP, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP)                                  \
-	X(HANDLE_CR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)                                    \
-	X(HANDLE_CNO, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)                                  \
-	X(HANDLE_EVD_CR, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR)                            \
-	X(HANDLE_EVD_REQUEST, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST)                  \
-	X(HANDLE_EVD_RECV, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV)                        \
-	X(HANDLE_EVD_CONN, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN)                        \
-	X(HANDLE_EVD_ASYNC, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC)                      \
-	X(HANDLE_SRQ, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)                                  \
-	X(PARAM, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                            \
-	X(OLD_ARG1, DAT_INVALID_PARAMETER, DAT_INVALID_ARG1)                                       \
-	X(OLD_ARG2, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2)                                       \
-	X(OLD_ARG3, DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)                                       \
-	X(OLD_ARG4, DAT_INVALID_PARAMETER, DAT_INVALID_ARG4)                                       \
-	X(OLD_ARG5, DAT_INVALID_PARAMETER, DAT_INVALID_ARG5)                                       \
-	X(OLD_ARG6, DAT_INVALID_PARAMETER, DAT_INVALID_ARG6)                                       \
-	X(OLD_ARG7, DAT_INVALID_PARAMETER, DAT_INVALID_ARG7)                                       \
-	X(OLD_ARG8, DAT_INVALID_PARAMETER, DAT_INVALID_ARG8)                                       \
-	X(OLD_ARG9, DAT_INVALID_PARAMETER, DAT_INVALID_ARG9)                                       \
-	X(OLD_ARG10, DAT_INVALID_PARAMETER, DAT_INVALID_ARG10)                                     \
-	X(STATE, DAT_INVALID_STATE, DAT_NO_SUBTYPE)                                                \
-	X(STATE_EP_UNCONNECTED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED)               \
-	X(STATE_EP_ACTCONNPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING)         \
-	X(STATE_EP_PASSCONNPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PASSCONNPENDING)       \
-	X(STATE_EP_TENTCONNPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_TENTCONNPENDING)       \
-	X(STATE_EP_CONNECTED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED)                   \
-	X(STATE_EP_DISCONNECTED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCONNECTED)             \
-	X(STATE_EP_RESERVED, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED)                     \
-	X(STATE_EP_COMPLPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING)             \
-	X(STATE_EP_DISCPENDING, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING)               \
-	X(STATE_EP_NOTREADY, DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY)                     \
-	X(STATE_CNO_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE)                       \
-	X(STATE_CNO_DEAD, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_DEAD)                           \
-	X(STATE_EVD_UNWAITABLE, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE)               \
-	X(STATE_EVD_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)                       \
-	X(STATE_EVD_CONFIG_THRESHOLD, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_THRESHOLD)   \
-	X(STATE_EVD_WAITER, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER)                       \
-	X(STATE_EVD_ASYNC, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_ASYNC)                         \
-	X(STATE_IA_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE)                         \
-	X(STATE_LMR_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE)                       \
-	X(STATE_PZ_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE)                         \
-	X(STATE_SRQ_IN_USE, DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE)                       \
-	X(LENGTH, DAT_LENGTH_ERROR, DAT_NO_SUBTYPE)                                                \
-	X(MODEL, DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)                                          \
-	X(PRIV_READ, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_READ)                                \
-	X(PRIV_WRITE, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE)                              \
-	X(PRIV_RDMA_READ, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_RDMA_READ)                      \
-	X(PRIV_RDMA_WRITE, DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_RDMA_WRITE)                    \
-	X(PROTECTION, DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE)                                    \
-	X(QUEUE_EMPTY, DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)                                            \
-	X(QUEUE_FULL, DAT_QUEUE_FULL, DAT_NO_SUBTYPE)                                              \
-	X(TIMEOUT, DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE)                                            \
-	X(NOT_FOUND, DAT_PROVIDER_NOT_FOUND, DAT_NO_SUBTYPE)                                       \
-	X(ADDRESS, DAT_INVALID_ADDRESS, DAT_NO_SUBTYPE)                                            \
-	X(ADDRESS_UNSUPPORTED, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED)               \
-	X(ADDRESS_UNREACHABLE, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE)               \
-	X(ADDRESS_MALFORMED, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED)                   \
-	X(INTERRUPTED, DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE)                                       \
-	X(BAD_MEMORY, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
-	X(BAD_LENGTH, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
-	X(BAD_PRIV, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
-	X(BAD_COUNT, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                        \
-	X(BAD_SEGMENTS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                     \
-	X(BAD_TARGET, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                       \
-	X(BAD_EP, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                           \
-	X(BAD_QUAL, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
-	X(BAD_QLEN, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
-	X(BAD_FLAGS, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                        \
-	X(BAD_ATTR, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                         \
-	X(BAD_THRESHOLD, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
-	X(BAD_WATERMARK, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)                                    \
-	X(BAD_OUT, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE)
-
-enum datp_err {
-	DATP_OK = 0,
-#define X(name, type, sub) DATP_ERR_##name,
-	DATP_ERRORS(X)
-#undef X
-	DATP_ERR_COUNT
-};
+#include <datp/errors.h>
+#include <datp/ext.h>
 
 /* ------------------------------------------------------------------ objects */
 
@@ -310,12 +200,15 @@ struct datp_wqe {
 	DAT_CONTEXT cookie;
 	uint64_t len;	    /* bytes transferred */
 	uint32_t seq;	    /* its position in the ring; never reset */
-	uint8_t op;	    /* enum datp_op */
+	uint8_t op;	    /* enum datp_op, enum datp_ext_op */
 	uint8_t post_flags; /* DAT_COMPLETION_FLAGS as posted */
 	uint8_t status;	    /* DAT_DTO_COMPLETION_STATUS */
 	/* outstanding, completed, or completed without an event (EP lock) */
 	_Atomic(uint8_t) done;
-	struct datp_rmr *rmr; /* DATP_BIND */
+	union {
+		struct datp_rmr *rmr; /* DATP_BIND */
+		uint32_t imm;	      /* a receive with DATP_WQE_IMMEDIATE (since SDK 0.7) */
+	};
 };
 
 /* A ring of posted operations. The EP lock (or the SRQ lock) guards all fields except `reaped`. */
@@ -698,6 +591,27 @@ struct datp_ops {
 	enum datp_err (*ep_fit)(struct datp_ia *ia, struct datp_ep_attr *attr,
 				const struct datp_ep_attr *asked);
 
+	/*
+	 * Since SDK 0.7: the extensions of <datp/ext.h>. ext_query is called at open, after ia_query. Default: there
+	 * are none. The posts are as those of the data path; libdatp calls them only if ext_query has declared them.
+	 *
+	 * post_write_imm is an RDMA Write that then takes a receive of the peer, whose transport completes it after
+	 * datp_recv_immediate(). With n = 0 nothing is written, and `remote` is all zeros.
+	 *
+	 * post_atomic has checked that the remote word is aligned. `sink` gets the old value; its length is 8. The
+	 * change is atomic in respect of other such operations over this transport. wqe->op says which it is.
+	 *
+	 * post_lock and post_unlock take and release the EP lock around these posts, as the functions that a plugin
+	 * passes to DATP_FAST_PATH_LOCKED(). Default: datp_post_lock() and datp_post_unlock().
+	 */
+	void (*ext_query)(struct datp_ia *ia, struct datp_ext_attr *attr);
+	enum datp_err (*post_write_imm)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+					int n, const struct datp_rge *remote, uint32_t imm);
+	enum datp_err (*post_atomic)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *sink,
+				     const struct datp_rge *remote, const struct datp_atomic *what);
+	bool (*post_lock)(struct datp_ep *ep);
+	void (*post_unlock)(struct datp_ep *ep, enum datp_op op, bool biased);
+
 	/* Append here, nowhere else: released slots never move. */
 };
 
@@ -715,6 +629,13 @@ DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status);
  * the post ops. Takes the EVD lock, and may wake a waiter or trigger a CNO.
  */
 DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
+
+/*
+ * Notes that a receive takes immediate data, before it is completed. Returns the length to complete it with: that of
+ * the write, or 0 for a program of DAT 1.2, which takes the length for that of its buffer. EP lock held. Since SDK
+ * 0.7.
+ */
+DATP_API uint64_t datp_recv_immediate(struct datp_wqe *wqe, uint32_t imm, uint64_t len);
 
 /*
  * Reports that new completions are ready in the transport, after DATP_ARM_CNO. Called on the service thread

@@ -56,6 +56,8 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/ep_flush.c \
 	providers/common/core/ep_modify.c \
 	providers/common/core/ep_state.c \
+	providers/common/core/extend.c \
+	providers/common/core/extend.h \
 	providers/common/core/evd.c \
 	providers/common/core/evd_queue.c \
 	providers/common/core/evd_wait.c \

@@ -15,6 +15,9 @@ static const char *const ops[] = {
 	[DATP_RDMA_WRITE] = "RDMA write",
 	[DATP_RDMA_READ] = "RDMA read",
 	[DATP_BIND] = "RMR bind",
+	[DATP_WRITE_IMM] = "RDMA write with immediate data",
+	[DATP_CMP_SWAP] = "compare-and-swap",
+	[DATP_FETCH_ADD] = "fetch-and-add",
 };
 
 /* What each status means here, and what to do about it. */

@@ -41,6 +41,8 @@ struct edge {
 	DAT_IA_HANDLE (*shown)(struct datp_ia *ia);
 	/* the end of a connection whose endpoint uses an SRQ is reported as an asynchronous error as well */
 	bool srq_end_is_error;
+	/* programs know the extensions of <datp/ext.h> */
+	bool has_extensions;
 };
 
 /* One registration: a plugin under one IA name. Never changes between init and fini. */
@@ -119,6 +121,8 @@ struct ia_priv {
 	struct loop *loop;
 	struct plugin *plugin;
 	struct datp_ia_attr attr; /* what ia_query said at open, and "allow"; never changes */
+	/* what ext_query said at open; no more than the edge can serve. Never changes */
+	struct datp_ext_attr ext;
 	uint32_t allow;		  /* enum allow; set by open, never changes */
 	DAT_NAMED_ATTR *named;	  /* attr.provider_attr, if allow_show() allocated it */
 	void *edge_part;	  /* allocated and set by the edge at open; freed with the IA; or NULL */
@@ -134,6 +138,12 @@ static inline struct ia_priv *ia_priv(struct datp_ia *ia)
 static inline const struct datp_ia_attr *ia_attr(struct datp_ia *ia)
 {
 	return &ia_priv(ia)->attr;
+}
+
+/* Returns the rights that a region of this IA may give. */
+static inline unsigned int ia_privs(struct datp_ia *ia)
+{
+	return (unsigned int)DAT_MEM_PRIV_ALL_FLAG | (ia_priv(ia)->ext.atomics ? DATP_MEM_PRIV_REMOTE_ATOMIC : 0);
 }
 
 /*

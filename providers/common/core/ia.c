@@ -116,6 +116,17 @@ static void transport_close(struct datp_ia *ia)
 	rmr_spares_free(ia);
 }
 
+/* Asks for the extensions. A program of DAT 1.2 knows none of them, so its regions give no right to atomics. */
+static void ext_ask(struct datp_ia *ia, const struct plugin *plugin)
+{
+	struct datp_ext_attr *ext = &ia_priv(ia)->ext;
+
+	*ext = (struct datp_ext_attr){ .size = sizeof(*ext) };
+	ia->ops->ext_query(ia, ext);
+	ext->write_imm = ext->write_imm && plugin->edge->has_extensions;
+	ext->atomics = ext->atomics && plugin->edge->has_extensions;
+}
+
 /* The transport's part of an open; `ia` has its loop. */
 static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 {
@@ -134,6 +145,7 @@ static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 	if (err)
 		goto stop_loop;
 	ia->ops->ia_query(ia, &priv->attr);
+	ext_ask(ia, plugin);
 	err = duties_at_open(ia, plugin);
 	if (!err)
 		err = allow_show(ia);

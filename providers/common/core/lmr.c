@@ -9,8 +9,6 @@
 #include "diag.h"
 #include "duties.h"
 
-#define PRIV_KNOWN ((unsigned int)DAT_MEM_PRIV_ALL_FLAG)
-
 static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 {
 	uint64_t end;
@@ -31,7 +29,7 @@ static enum datp_err range_check(struct datp_ia *ia, const struct lmr_new *what)
 
 static enum datp_err what_check(struct datp_ia *ia, const struct lmr_new *what)
 {
-	if ((unsigned int)what->priv & ~PRIV_KNOWN)
+	if ((unsigned int)what->priv & ~ia_privs(ia))
 		return DATP_ERR_BAD_PRIV;
 	switch (what->mem_type) {
 	case DAT_MEM_TYPE_VIRTUAL:

@@ -177,6 +177,25 @@ static enum datp_err default_cr_move(struct datp_cr *from, struct datp_cr *to)
 	return DATP_ERR_MODEL;
 }
 
+static void default_ext_query(struct datp_ia *ia, struct datp_ext_attr *attr)
+{
+	(void)ia, (void)attr;
+}
+
+static enum datp_err default_post_write_imm(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+					    int n, const struct datp_rge *remote, uint32_t imm)
+{
+	(void)ep, (void)wqe, (void)iov, (void)n, (void)remote, (void)imm;
+	return DATP_ERR_MODEL;
+}
+
+static enum datp_err default_post_atomic(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *sink,
+					 const struct datp_rge *remote, const struct datp_atomic *what)
+{
+	(void)ep, (void)wqe, (void)sink, (void)remote, (void)what;
+	return DATP_ERR_MODEL;
+}
+
 /* Every slot is named in ops_list.h. */
 #define COUNT(...) +1
 _Static_assert(offsetof(struct datp_ops, ia_open) + (0 REQUIRED_OPS(COUNT) OPTIONAL_OPS(COUNT)) *

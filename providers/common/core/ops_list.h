@@ -34,7 +34,10 @@
 	X(srq_query, default_srq_query) X(srq_set_lw, default_srq_number)                          \
 	X(ep_modify, default_ep_modify) X(ep_reset, default_ep_reset)                              \
 	X(ep_recv_query, default_ep_recv_query) X(ep_set_watermark, default_ep_set_watermark)      \
-	X(cr_move, default_cr_move) X(rmr_done, default_rmr_done) X(ep_fit, default_ep_fit)
+	X(cr_move, default_cr_move) X(rmr_done, default_rmr_done) X(ep_fit, default_ep_fit)     \
+	X(ext_query, default_ext_query) X(post_write_imm, default_post_write_imm)                  \
+	X(post_atomic, default_post_atomic)                                                        \
+	X(post_lock, datp_post_lock) X(post_unlock, datp_post_unlock)
 
 /* The objects a plugin may extend, with the public head that its own struct starts with. */
 #define SIZED_OBJECTS(X)                                                                           \

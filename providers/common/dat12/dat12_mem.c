@@ -53,7 +53,7 @@ DAT_RETURN dat12_pz_free(DAT_PZ_HANDLE handle)
 /* Returns 0 if the LMR gives no privileges to peers. */
 static DAT_RMR_CONTEXT rmr_context_shown(const struct datp_lmr *lmr)
 {
-	return (unsigned int)lmr->priv & REMOTE_PRIVS ? lmr->rmr_context : 0;
+	return (unsigned int)lmr->priv & (REMOTE_PRIVS | DATP_MEM_PRIV_REMOTE_ATOMIC) ? lmr->rmr_context : 0;
 }
 
 static struct lmr_new lmr_new_of(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_VLEN length,

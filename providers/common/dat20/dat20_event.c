@@ -26,11 +26,49 @@ static DAT20_DTOS operation(const struct datp_wqe *wqe)
 	}
 }
 
+/* Returns the kind of an operation of the extensions, of which a receive is one if it took immediate data; or -1. */
+static int extension(const struct datp_wqe *wqe)
+{
+	switch (wqe->op) {
+	case DATP_RECV:
+		return wqe->post_flags & DATP_WQE_IMMEDIATE ? (int)DAT20_IB_RDMA_WRITE_IMMED_DATA : -1;
+	case DATP_WRITE_IMM:
+		return DAT20_IB_RDMA_WRITE_IMMED;
+	case DATP_CMP_SWAP:
+		return DAT20_IB_CMP_AND_SWAP;
+	case DATP_FETCH_ADD:
+		return DAT20_IB_FETCH_AND_ADD;
+	default:
+		return -1;
+	}
+}
+
+/* Turns the event of a DTO into that of an extension's. */
+static void extend(const struct datp_wqe *wqe, int kind, DAT20_EVENT *event)
+{
+	static const DAT20_IB_DTOS operations[] = {
+		[DAT20_IB_FETCH_AND_ADD] = DAT20_IB_DTO_FETCH_ADD,
+		[DAT20_IB_CMP_AND_SWAP] = DAT20_IB_DTO_CMP_SWAP,
+		[DAT20_IB_RDMA_WRITE_IMMED] = DAT20_IB_DTO_RDMA_WRITE_IMMED,
+		[DAT20_IB_RDMA_WRITE_IMMED_DATA] = DAT20_IB_DTO_RECV_IMMED,
+	};
+	const DAT20_IB_EXTENSION_EVENT_DATA data = {
+		.type = (DAT20_IB_EXT_TYPE)kind,
+		.status = (DAT20_IB_STATUS)wqe->status,
+		.val.immed.data = kind == DAT20_IB_RDMA_WRITE_IMMED_DATA ? wqe->imm : 0,
+	};
+
+	event->event_number = (DAT20_EVENT_NUMBER)DAT20_IB_DTO_EVENT;
+	event->event_data.dto_completion_event_data.operation = (DAT20_DTOS)operations[kind];
+	memcpy(event->event_extension_data, &data, sizeof(data));
+}
+
 static inline void completion_event(const struct datp_wqe *wqe, struct datp_evd *evd, void *to)
 {
 	DAT20_EVENT *event = to;
 	DAT20_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 	DAT20_RMR_BIND_COMPLETION_EVENT_DATA *bind = &event->event_data.rmr_completion_event_data;
+	int kind;
 
 	event->evd_handle = evd;
 	if (wqe->op == DATP_BIND) {
@@ -47,6 +85,9 @@ static inline void completion_event(const struct datp_wqe *wqe, struct datp_evd 
 	dto->transfered_length = dat20_length(wqe->len);
 	dto->operation = operation(wqe);
 	dto->rmr_context = 0;
+	kind = extension(wqe);
+	if (__builtin_expect(kind >= 0, 0))
+		extend(wqe, kind, event);
 }
 
 static void conn_event(const struct conn_note *note, DAT20_EVENT *event)
@@ -192,8 +233,8 @@ DAT_RETURN dat20_evd_post_se(DAT_EVD_HANDLE evd, const DAT20_EVENT *event)
 /* ------------------------------------------------------------------ EVDs and CNOs */
 
 /*
- * The flag for events of an extension is accepted and dropped, because no extension is offered, so
- * there are no such events.
+ * The flag for events of an extension is accepted and dropped, because the events of the extensions
+ * that are offered are those of DTOs.
  */
 DAT_RETURN dat20_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT20_EVD_FLAGS flags,
 			    DAT_EVD_HANDLE *evd)

@@ -6,6 +6,7 @@
  * open adapter, the handle is the adapter's name.
  */
 #include "dat20.h"
+#include "providers/common/core/extend.h"
 #include "providers/common/dat12/dat12.h"
 
 /* ------------------------------------------------------------------ queries */
@@ -45,6 +46,101 @@ static DAT_RETURN query_close(DAT_HANDLE handle)
 	return dat20_ret(dat12_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG));
 }
 
+/* ------------------------------------------------------------------ posts */
+
+/* The positions of the arguments that an error of a post can be about, in the call of dat_extension_op(). */
+struct positions {
+	unsigned char count, segments, target, flags;
+};
+
+static DAT_RETURN post_ret(enum datp_err err, struct positions at)
+{
+	switch (err) {
+	case DATP_ERR_BAD_COUNT:
+		return dat20_arg(at.count);
+	case DATP_ERR_BAD_SEGMENTS:
+		return dat20_arg(at.segments);
+	case DATP_ERR_BAD_TARGET:
+		return dat20_arg(at.target);
+	case DATP_ERR_BAD_FLAGS:
+		return dat20_arg(at.flags);
+	default:
+		return dat20_ret(datp_ret(err));
+	}
+}
+
+/* Converts the remote segment; returns NULL if there is none. */
+static const struct datp_rge *remote_of(const DAT20_RMR_TRIPLET *from, struct datp_rge *to)
+{
+	if (!from)
+		return NULL;
+	*to = (struct datp_rge){ .rmr_context = from->rmr_context,
+				 .addr = from->virtual_address,
+				 .len = from->segment_length };
+	return to;
+}
+
+static DAT_RETURN write_immed(struct datp_ep *ep, va_list args)
+{
+	static const struct positions at = { .count = 3, .segments = 4, .target = 6, .flags = 8 };
+	DAT_LMR_TRIPLET local[DAT20_IOV_MAX];
+	struct ext_post post = { .op = DATP_WRITE_IMM };
+	const DAT20_LMR_TRIPLET *iov;
+	struct datp_rge remote;
+
+	post.n = va_arg(args, DAT_COUNT);
+	iov = va_arg(args, const DAT20_LMR_TRIPLET *);
+	post.cookie = va_arg(args, DAT_DTO_COOKIE);
+	post.remote = remote_of(va_arg(args, const DAT20_RMR_TRIPLET *), &remote);
+	post.imm = va_arg(args, DAT_UINT32);
+	post.flags = (unsigned int)va_arg(args, DAT20_COMPLETION_FLAGS);
+	if (post.n > DAT20_IOV_MAX)
+		return dat20_arg(at.count);
+	for (int i = 0; iov && i < post.n; i++)
+		local[i] = dat20_segment(&iov[i]);
+	/* the layouts are equal, which <datp/provider_post.h> asserts */
+	post.iov = iov ? (const struct datp_sge *)local : NULL;
+	return post_ret(ext_post(ep, &post), at);
+}
+
+static DAT_RETURN atomic(struct datp_ep *ep, enum datp_ext_op op, va_list args)
+{
+	static const struct positions swap_at = { .segments = 5, .target = 7, .flags = 8 };
+	static const struct positions add_at = { .segments = 4, .target = 6, .flags = 7 };
+	struct ext_post post = { .op = op, .n = 1 };
+	const DAT20_LMR_TRIPLET *sink;
+	struct datp_rge remote;
+	DAT_LMR_TRIPLET local;
+
+	post.atomic.operand = va_arg(args, DAT_UINT64);
+	if (op == DATP_CMP_SWAP)
+		post.atomic.swap = va_arg(args, DAT_UINT64);
+	sink = va_arg(args, const DAT20_LMR_TRIPLET *);
+	post.cookie = va_arg(args, DAT_DTO_COOKIE);
+	post.remote = remote_of(va_arg(args, const DAT20_RMR_TRIPLET *), &remote);
+	post.flags = (unsigned int)va_arg(args, DAT20_COMPLETION_FLAGS);
+	if (sink)
+		local = dat20_segment(sink);
+	post.iov = sink ? (const struct datp_sge *)&local : NULL;
+	return post_ret(ext_post(ep, &post), op == DATP_CMP_SWAP ? swap_at : add_at);
+}
+
+/* Posts what the adapter supports; anything else is not implemented. */
+static DAT_RETURN transfer(DAT_HANDLE handle, DAT20_EXTENDED_OP op, va_list args)
+{
+	struct datp_ep *ep = obj_get(NULL, handle, DATP_EP);
+	const struct datp_ext_attr *ext;
+
+	if (!ep)
+		return dat20_ret(datp_ret(DATP_ERR_HANDLE_EP));
+	ext = &ia_priv(ep->obj.ia)->ext;
+	if (op == DAT20_IB_RDMA_WRITE_IMMED_OP ? !ext->write_imm : !ext->atomics)
+		return dat20_error(DAT20_NOT_IMPLEMENTED);
+	if (op == DAT20_IB_RDMA_WRITE_IMMED_OP)
+		return write_immed(ep, args);
+	return atomic(ep, op == DAT20_IB_CMP_AND_SWAP_OP ? DATP_CMP_SWAP : DATP_FETCH_ADD, args);
+}
+
 /* ------------------------------------------------------------------ the slot */
 
 /* `nth` is the number of the registration whose table the slot is in. */
@@ -55,6 +151,10 @@ static DAT_RETURN extended(uint32_t nth, DAT_HANDLE handle, DAT20_EXTENDED_OP op
 		return query_open(nth, (DAT_NAME_PTR)handle, args);
 	case DAT20_IB_CLOSE_QUERY_OP:
 		return query_close(handle);
+	case DAT20_IB_RDMA_WRITE_IMMED_OP:
+	case DAT20_IB_CMP_AND_SWAP_OP:
+	case DAT20_IB_FETCH_AND_ADD_OP:
+		return transfer(handle, op, args);
 	default:
 		return dat20_error(DAT20_NOT_IMPLEMENTED);
 	}

@@ -64,7 +64,7 @@ static DAT_COUNT segments_shown(DAT_COUNT n)
 	return n > DAT20_IOV_MAX ? DAT20_IOV_MAX : n;
 }
 
-static void ia_attr_out(DAT20_IA_ATTR *to, const DAT_IA_ATTR *from)
+static void ia_attr_out(DAT20_IA_ATTR *to, const DAT_IA_ATTR *from, const struct datp_ext_attr *ext)
 {
 	memcpy(to->adapter_name, from->adapter_name, sizeof(to->adapter_name));
 	memcpy(to->vendor_name, from->vendor_name, sizeof(to->vendor_name));
@@ -78,7 +78,7 @@ static void ia_attr_out(DAT20_IA_ATTR *to, const DAT_IA_ATTR *from)
 	to->max_message_size = dat20_length(from->max_message_size);
 	to->max_rdma_size = dat20_length(from->max_rdma_size);
 	to->zb_supported = DAT_FALSE;
-	to->extension_supported = DAT20_EXTENSION_NONE;
+	to->extension_supported = ext->write_imm || ext->atomics ? DAT20_EXTENSION_IB : DAT20_EXTENSION_NONE;
 	/* existing programs find this version also where no extension is supported */
 	to->extension_version = DAT20_IB_EXTENSION_VERSION;
 }
@@ -103,8 +103,7 @@ static void provider_attr_out(DAT20_PROVIDER_ATTR *to, const DAT_PROVIDER_ATTR *
 	/* the field is const for programs only */
 	memcpy((char *)to + offsetof(DAT20_PROVIDER_ATTR, evd_stream_merging_supported),
 	       from->evd_stream_merging_supported, sizeof(from->evd_stream_merging_supported));
-	/* where a peer writes the sink of an RDMA Read (iWARP), the read's request tells it the key */
-	to->rdma_read_lmr_rmr_context_exposure = from->rdma_write_for_rdma_read_req;
+	to->rdma_read_lmr_rmr_context_exposure = ia_priv(ia)->ext.read_exposes_sink ? DAT_TRUE : DAT_FALSE;
 	to->rmr_scope_supported = DAT20_RMR_SCOPE_PZ;
 	to->is_signal_safe = DAT_FALSE;
 	to->ha_supported = DAT_FALSE;
@@ -133,7 +132,7 @@ DAT_RETURN dat20_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT20_IA_ATTR
 	if (ret != DAT_SUCCESS)
 		return dat20_ret(ret);
 	if (ia_mask)
-		ia_attr_out(ia_out, &adapter);
+		ia_attr_out(ia_out, &adapter, &ia_priv(ia)->ext);
 	if (provider_mask)
 		provider_attr_out(provider_out, &provider, ia);
 	return DAT_SUCCESS;

@@ -6,13 +6,22 @@
 #include "dat20.h"
 
 /*
- * Drops the privilege for a peer's atomic operations, which an extension adds. It is accepted, and has
- * no effect.
+ * Drops the right to atomic operations, which an extension adds. A window never gives it, and a region only
+ * if the adapter has such operations; else the right is accepted, and has no effect.
  */
-static DAT_MEM_PRIV_FLAGS priv_in(DAT20_MEM_PRIV_FLAGS priv)
+static DAT_MEM_PRIV_FLAGS without_atomics(DAT20_MEM_PRIV_FLAGS priv)
 {
 	return (DAT_MEM_PRIV_FLAGS)((unsigned int)priv & ~(unsigned int)DAT20_MEM_PRIV_EXTENSION_BASE);
 }
+
+static DAT_MEM_PRIV_FLAGS priv_in(DAT_IA_HANDLE handle, DAT20_MEM_PRIV_FLAGS priv)
+{
+	struct datp_ia *ia = obj_get(NULL, handle, DATP_IA);
+
+	return ia && ia_priv(ia)->ext.atomics ? (DAT_MEM_PRIV_FLAGS)priv : without_atomics(priv);
+}
+
+_Static_assert(DATP_MEM_PRIV_REMOTE_ATOMIC == DAT20_MEM_PRIV_EXTENSION_BASE, "the plugin sees the program's flag");
 
 static bool is_virtual(DAT20_VA_TYPE type)
 {
@@ -34,7 +43,7 @@ DAT_RETURN dat20_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESC
 	if (!lmr)
 		return dat20_arg(8);
 	/* programs pass NULL for any of the values that they do not need */
-	ret = dat20_beneath(ia)->lmr_create_func(ia, type, region, length, pz, priv_in(priv), lmr,
+	ret = dat20_beneath(ia)->lmr_create_func(ia, type, region, length, pz, priv_in(ia, priv), lmr,
 						 context ? context : &unwanted, rmr_context, size, address);
 	return dat20_ret(ret);
 }
@@ -156,6 +165,6 @@ DAT_RETURN dat20_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT20_LM
 		if (named->lmr_context != segment.lmr_context)
 			return dat20_arg(3);
 	}
-	return bind_ret(dat20_beneath(rmr)->rmr_bind_func(rmr, &segment, priv_in(priv), ep, cookie,
+	return bind_ret(dat20_beneath(rmr)->rmr_bind_func(rmr, &segment, without_atomics(priv), ep, cookie,
 							  (DAT_COMPLETION_FLAGS)flags, context));
 }

@@ -62,9 +62,15 @@ static void add(struct dat20_named *named, const char *name, const char *value)
 							.value = (char *)(uintptr_t)(value ? value : "") };
 }
 
+static const char *truth(bool is)
+{
+	return is ? "TRUE" : "FALSE";
+}
+
 bool dat20_named_make(struct datp_ia *ia)
 {
 	const struct datp_ia_attr *attr = ia_attr(ia);
+	const struct datp_ext_attr *ext = &ia_priv(ia)->ext;
 	const struct plugin *plugin = ia_priv(ia)->plugin;
 	/* For a transport without a port of InfiniBand the values are those of one that works. */
 	const struct {
@@ -79,10 +85,10 @@ bool dat20_named_make(struct datp_ia *ia)
 		{ "DAT_IB_TRANSPORT_MTU", "4096" },
 		{ "DAT_IB_PORT_STATUS", "ACTIVE" },
 		{ "DAT_IB_PORT_NUMBER", "1" },
-		{ "DAT_EXTENSION_INTERFACE", "FALSE" },
-		{ "DAT_IB_FETCH_AND_ADD", "FALSE" },
-		{ "DAT_IB_CMP_AND_SWAP", "FALSE" },
-		{ "DAT_IB_IMMED_DATA", "FALSE" },
+		{ "DAT_EXTENSION_INTERFACE", truth(ext->write_imm || ext->atomics) },
+		{ "DAT_IB_FETCH_AND_ADD", truth(ext->atomics) },
+		{ "DAT_IB_CMP_AND_SWAP", truth(ext->atomics) },
+		{ "DAT_IB_IMMED_DATA", truth(ext->write_imm) },
 	};
 	size_t count = sizeof(known) / sizeof(known[0]);
 	struct dat20_named *named;

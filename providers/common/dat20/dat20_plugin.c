@@ -67,7 +67,8 @@ static const struct dat12_edge edge = {
 		  .announce = announce,
 		  .withdraw = withdraw,
 		  .shown = shown,
-		  .srq_end_is_error = true },
+		  .srq_end_is_error = true,
+		  .has_extensions = true },
 	.open = dat12_open,
 };
 

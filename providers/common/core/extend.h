@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Posts of the extensions, seen from an edge. */
+#ifndef EXTEND_H
+#define EXTEND_H
+
+#include "core.h"
+
+/* An operation of enum datp_ext_op. An atomic operation has one segment. */
+struct ext_post {
+	enum datp_ext_op op;
+	int n;
+	const struct datp_sge *iov;
+	const struct datp_rge *remote; /* may be NULL for a write of no segments */
+	DAT_CONTEXT cookie;
+	unsigned int flags;
+	uint32_t imm;		  /* DATP_WRITE_IMM */
+	struct datp_atomic atomic; /* the others */
+};
+
+/* Posts an operation that ia_priv.ext says is supported. Takes the EP lock. */
+enum datp_err ext_post(struct datp_ep *ep, const struct ext_post *post);
+
+#endif

@@ -206,7 +206,7 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 	struct datp_sge whole = { .addr = remote.addr, .len = q->r.len };
 
 	q->write = q->r.op != DATP_RDMA_READ;
-	q->ordered = q->r.op == DATP_RDMA_WRITE && q->offset + q->len == q->r.len;
+	q->ordered = (q->r.op == DATP_RDMA_WRITE || q->r.op == DATP_WRITE_IMM) && q->offset + q->len == q->r.len;
 	if (q->r.op == DATP_SEND) {
 		uint32_t seq = q->tl.rq_base + q->r.msg;
 
@@ -252,7 +252,7 @@ static bool question_understand(const struct soft_bounce *bounce, const struct s
 	if (q->len > SOFT_MAILBOX_SIZE || !question_connection(bounce, asker, q) ||
 	    !question_request(q))
 		return false;
-	if (q->r.op != DATP_SEND && q->r.op != DATP_RDMA_WRITE && q->r.op != DATP_RDMA_READ)
+	if (!soft_is_message(q->r.op) && q->r.op != DATP_RDMA_WRITE && q->r.op != DATP_RDMA_READ)
 		return false;
 	if (!(q->initiator ? question_target(bounce->ia, q) : question_source(bounce->ia, q)))
 		return false;

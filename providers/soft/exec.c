@@ -74,6 +74,7 @@ struct soft_dir {
 	bool announce;	     /* the target's ring needs a cell: receives of messages before `announced` are done */
 	uint32_t announced;
 	bool left;	     /* the execution lock has been left to the other side */
+	bool targets;	     /* the next request has to be executed by the target, whose service thread does it if nobody polls */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
 	struct soft_right right; /* the right to access the peer's memory */
 };
@@ -164,7 +165,7 @@ static bool exec_is_targets(const struct soft_dir *dir)
 	if (done == atomic_load_explicit(&dir->ip->sq_posted, memory_order_relaxed))
 		return false;
 	e = soft_port_sqe(dir->ip, dir->il, done);
-	return e->op == DATP_SEND && SOFT_ONCE(e->has_place);
+	return soft_is_message(e->op) && SOFT_ONCE(e->has_place);
 }
 
 /*
@@ -405,15 +406,17 @@ static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
 	return dir_move(dir, true, false, &ilist, &tlist, r->len, status);
 }
 
-/* Stores the result of a receive; *status becomes that of its send. */
-static void match_done(uint64_t len, uint8_t solicited, struct soft_desc *desc, uint8_t recv_status,
-		       uint8_t *status)
+/* Stores the result of a receive; *status becomes that of its send. imm: the immediate data of an RDMA Write, or NULL. */
+static void match_done(uint64_t len, uint8_t solicited, const uint32_t *imm, struct soft_desc *desc,
+		       uint8_t recv_status, uint8_t *status)
 {
 	if (recv_status != DAT_DTO_SUCCESS)
 		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
 	desc->len = len;
 	desc->status = recv_status;
 	desc->solicited = solicited;
+	desc->immediate = imm != NULL;
+	desc->imm = imm ? *imm : 0;
 	/* release: the data and the result; deliver_one() acquires */
 	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
 }
@@ -438,7 +441,7 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 	} else if (!dir_send(dir, r, &sink, &recv_status)) {
 		return false;
 	}
-	match_done(r->len, r->solicited, desc, recv_status, status);
+	match_done(r->len, r->solicited, NULL, desc, recv_status, status);
 	return true;
 }
 
@@ -453,6 +456,36 @@ static bool has_place(const struct soft_dir *dir, const struct soft_request *r)
 	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 
 	return r->has_place || (!dir->tl->srq && (int32_t)(seq - dir->ep->places) < 0);
+}
+
+/* Returns true if the receive at `seq` is posted. If not, the target knows that the next request waits for it. */
+static bool receive_posted(const struct soft_dir *dir, uint32_t seq)
+{
+	if (soft_recv_posted(dir->tp, seq))
+		return true;
+	/*
+	 * relaxed: a thread that posts the receive reads this after the same kind of fence,
+	 * see soft_desc_wanted()
+	 */
+	atomic_store_explicit(&dir->ip->waits, 1, memory_order_relaxed);
+	soft_fence();
+	return soft_recv_posted(dir->tp, seq);
+}
+
+/* A message has no receive. Returns false if it has to wait, and true if it fails. */
+static bool exec_not_ready(const struct soft_dir *dir, uint8_t *status)
+{
+	*status = DAT_DTO_ERR_RECEIVER_NOT_READY;
+	if (dir->initiator)
+		return soft_strict_not_ready(dir->ep);
+	soft_unready_watch(dir->ep);
+	return false;
+}
+
+static void receive_filled(struct soft_dir *dir, const struct soft_request *r)
+{
+	dir->announce = true;
+	dir->announced = r->msg + 1;
 }
 
 /* Returns false if the send has to wait. */
@@ -473,36 +506,21 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	}
 	if (dir->tl->srq)
 		return !dir->initiator && soft_srq_rendezvous(dir->ep, dir_ipz(dir), r, status);
-	if (!soft_recv_posted(dir->tp, seq)) {
-		/*
-		 * relaxed: a thread that posts the receive reads this after the same kind of fence,
-		 * see soft_desc_wanted()
-		 */
-		atomic_store_explicit(&dir->ip->waits, 1, memory_order_relaxed);
-		soft_fence();
-		if (!soft_recv_posted(dir->tp, seq)) {
-			*status = DAT_DTO_ERR_RECEIVER_NOT_READY;
-			if (dir->initiator)
-				return soft_strict_not_ready(dir->ep);
-			soft_unready_watch(dir->ep);
-			return false;
-		}
-	}
+	if (!receive_posted(dir, seq))
+		return exec_not_ready(dir, status);
 	desc = soft_port_desc(dir->tp, dir->tl, seq);
 	if (!exec_match(dir, r, desc, status))
 		return false;
 	if (dir->initiator)
 		dir->ep->last_unread = &desc->state;
-	if (atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE) {
-		dir->announce = true;
-		dir->announced = r->msg + 1;
-	}
+	if (atomic_load_explicit(&desc->state, memory_order_relaxed) == SOFT_DESC_DONE)
+		receive_filled(dir, r);
 	return true;
 }
 
 static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
-	bool write = r->op == DATP_RDMA_WRITE;
+	bool write = r->op != DATP_RDMA_READ;
 	uint32_t need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
 	struct datp_rge remote = r->remote;
 	struct datp_sge target = { remote.rmr_context, 0, remote.addr, r->len };
@@ -524,6 +542,63 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	soft_list_sge(&ilist, r->sge, (int)r->n);
 	soft_list_sge(&tlist, &target, 1);
 	return dir_move(dir, write, write, &ilist, &tlist, r->len, status);
+}
+
+/* As exec_write_imm(), with a receive of the target's SRQ, which only its owner can provide. */
+static bool exec_srq_imm(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
+{
+	struct datp_wqe *wqe = dir->initiator ? NULL : soft_srq_immediate_take(dir->ep, r);
+
+	if (!wqe)
+		return false;
+	if (!exec_rdma(dir, r, status)) /* the connection ends */
+		*status = DAT_DTO_ERR_REMOTE_RESPONDER;
+	soft_srq_immediate_done(dir->ep, wqe, r, *status == DAT_DTO_SUCCESS);
+	return true;
+}
+
+/*
+ * Executes an RDMA Write that takes a receive. A write that fails takes none, because it breaks the connection.
+ * Returns false if the request has to wait.
+ */
+static bool exec_write_imm(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
+{
+	uint32_t seq = dir->tl->rq_base + r->msg;
+
+	if (dir->tl->srq)
+		return exec_srq_imm(dir, r, status);
+	if (!receive_posted(dir, seq))
+		return exec_not_ready(dir, status);
+	if (!exec_rdma(dir, r, status))
+		return false;
+	if (*status != DAT_DTO_SUCCESS)
+		return true;
+	match_done(r->len, r->solicited, &r->imm, soft_port_desc(dir->tp, dir->tl, seq), DAT_DTO_SUCCESS, status);
+	receive_filled(dir, r);
+	return true;
+}
+
+/*
+ * Executes an atomic operation. It is atomic in respect of the target's own instructions, because a processor
+ * executes it in the target's process, or in this one if the target is in it. So the initiator leaves it to the
+ * target; then this returns false. The old value goes into the request, where the initiator finds it.
+ */
+static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct soft_request *r, uint8_t *status)
+{
+	const struct datp_rge word = { r->remote.rmr_context, 0, r->remote.addr, sizeof(uint64_t) };
+
+	if (r->n != 1 || r->len != word.len || word.addr % word.len)
+		return dir_nonsense(dir);
+	dir->targets = dir->initiator && !dir->peer->self;
+	if (dir->targets)
+		return false;
+	if (!soft_mr_check_atomic(dir_windows(dir, false), dir_tpz(dir), &word) ||
+	    (!dir->initiator && !soft_mr_check_own(soft_ia(dir->ep->base.obj.ia), &word, true))) {
+		*status = DAT_DTO_ERR_REMOTE_ACCESS;
+		return true;
+	}
+	e->old = soft_request_atomic(r);
+	return true;
 }
 
 /*
@@ -556,7 +631,7 @@ static void exec_notify_target(struct soft_dir *dir, bool blocked)
 		atomic_store_explicit(&dir->tp->announced, dir->announced, memory_order_relaxed);
 	if (blocked || !announced)
 		bell = soft_ring_mark_ready(ep->rring, dir->tp, ep->rindex, SOFT_SIDE_RECV) &&
-		       dir->tl->srq;
+		       (dir->tl->srq || dir->targets);
 	soft_ring_notify(ep->rring, dir->peer);
 	if (bell)
 		soft_peer_wake(dir->peer);
@@ -601,6 +676,13 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	case DATP_RDMA_WRITE:
 		dir_announce(dir);
 		return exec_rdma(dir, &r, status);
+	case DATP_WRITE_IMM:
+		dir_announce(dir);
+		return exec_write_imm(dir, &r, status);
+	case DATP_CMP_SWAP:
+	case DATP_FETCH_ADD:
+		dir_announce(dir);
+		return exec_atomic(dir, e, &r, status);
 	default:
 		return dir_nonsense(dir);
 	}
@@ -738,7 +820,7 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 		return true;
 	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + e->msg);
-	match_done(e->len, e->solicited, desc, DAT_DTO_SUCCESS, &status);
+	match_done(e->len, e->solicited, NULL, desc, DAT_DTO_SUCCESS, &status);
 	dir->announce = true;
 	dir->announced = SOFT_ONCE(e->msg) + 1;
 	request_done(dir, e, status);

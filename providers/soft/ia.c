@@ -475,6 +475,26 @@ static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	a->write_for_read_required = ia->strict;
 }
 
+static void soft_ext_query(struct datp_ia *ia, struct datp_ext_attr *attr)
+{
+	(void)ia;
+	attr->write_imm = attr->atomics = true;
+}
+
+/*
+ * As soft_post_lock(). A program that has seen the peer's data in its memory knows that it is connected, and may post at once:
+ * the post must not fail because the service thread has not read the RTU yet.
+ */
+static inline __attribute__((always_inline)) bool post_lock_established(struct datp_ep *ep)
+{
+	/* relaxed: a hint, and the post looks at the state under the lock */
+	if (__builtin_expect(atomic_load_explicit(&ep->state, memory_order_relaxed) ==
+				     DAT_EP_STATE_COMPLETION_PENDING,
+			     0))
+		soft_ep_look(soft_ep(ep));
+	return soft_post_lock(ep);
+}
+
 static const struct datp_ops soft_ops = {
 	.ia_size = sizeof(struct soft_ia),
 	.pz_size = sizeof(struct soft_pz),
@@ -526,21 +546,12 @@ static const struct datp_ops soft_ops = {
 	.cr_free = soft_cr_free,
 	.cr_move = soft_cr_move,
 	.ep_disconnect = soft_ep_disconnect,
+	.ext_query = soft_ext_query,
+	.post_write_imm = soft_post_write_imm,
+	.post_atomic = soft_post_atomic,
+	.post_lock = post_lock_established,
+	.post_unlock = soft_post_unlock,
 };
-
-/*
- * As soft_post_lock(). A program that has seen the peer's data in its memory knows that it is connected, and may post at once:
- * the post must not fail because the service thread has not read the RTU yet.
- */
-static inline __attribute__((always_inline)) bool post_lock_established(struct datp_ep *ep)
-{
-	/* relaxed: a hint, and the post looks at the state under the lock */
-	if (__builtin_expect(atomic_load_explicit(&ep->state, memory_order_relaxed) ==
-				     DAT_EP_STATE_COMPLETION_PENDING,
-			     0))
-		soft_ep_look(soft_ep(ep));
-	return soft_post_lock(ep);
-}
 
 /* The SDK's data path, for operations that are not on the fast path, and for RDMA posts. */
 DATP_FAST_PATH_LOCKED(soft_ops, post_lock_established, soft_post_unlock)

@@ -346,6 +346,19 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 	return !range.lmr || soft_mr_get(table, range.lmr, &region);
 }
 
+bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct datp_rge *word)
+{
+	struct soft_range range, region;
+
+	if (!soft_mr_get(table, word->rmr_context, &range) || range.pz != pz ||
+	    !soft_range_holds(&range, word->addr, word->len))
+		return false;
+	if (!range.lmr)
+		return range.priv & DATP_MEM_PRIV_REMOTE_ATOMIC;
+	return range.priv & DAT_MEM_PRIV_REMOTE_READ_FLAG && range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
+	       soft_mr_get(table, range.lmr, &region) && region.priv & DATP_MEM_PRIV_REMOTE_ATOMIC;
+}
+
 bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write)
 {
 	struct soft_range range, own;

@@ -10,7 +10,8 @@ struct soft_request;
 enum datp_err soft_mr_init(struct soft_ia *ia);
 void soft_mr_fini(struct soft_ia *ia);
 
-#define SOFT_MR_WRITES (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define SOFT_MR_WRITES \
+	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG | DATP_MEM_PRIV_REMOTE_ATOMIC)
 
 /* Checks the memory first, and refuses what is not mapped. soft_lmr_add() does not check. */
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie);
@@ -97,6 +98,11 @@ soft_mr_check_iov(const struct soft_mr *table, uint32_t pz, const struct datp_sg
 /* Checks a remote range: privileges, bounds and PZ. */
 bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
 			  uint32_t need);
+/*
+ * Checks the word that an atomic operation changes. A region has to give the right to that; a window has no such
+ * right of its own, so it has to give the rights to read and to write, and its region that to atomic operations.
+ */
+bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct datp_rge *word);
 /*
  * Checks a remote range in our memory, which this process accesses as the target. The table of the
  * peers says that it is registered, but any peer can write to that table, so this checks whether it

@@ -96,7 +96,10 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 	uint64_t len = SOFT_ONCE(desc->len);
 	uint8_t status = soft_status(SOFT_ONCE(desc->status));
 
-	if (status == DAT_DTO_SUCCESS && len > wqe->len)
+	/* the length of a write is not limited by the receive that it takes */
+	if (status == DAT_DTO_SUCCESS && SOFT_ONCE(desc->immediate))
+		len = datp_recv_immediate(wqe, SOFT_ONCE(desc->imm), len);
+	else if (status == DAT_DTO_SUCCESS && len > wqe->len)
 		status = DAT_DTO_ERR_TRANSPORT;
 	receive_done(ep, wqe, status, len, SOFT_ONCE(desc->solicited), NULL, NULL);
 }
@@ -393,6 +396,20 @@ static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
 	return false;
 }
 
+/* Stores what an atomic operation has found where the program wants it. Returns the status of the operation. EP lock. */
+static uint8_t old_value_store(const struct soft_ep *ep, const struct soft_sqe *e)
+{
+	const uint64_t old = SOFT_ONCE(e->old);
+	struct datp_sge sink;
+
+	/* a copy, which is checked: the peer can write to the request, and the region may have been freed */
+	if (!soft_sge_copy(&sink, e->sge, 1, ep->layout.sq_stride, sizeof *e) || sink.len != sizeof old ||
+	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), &sink, true))
+		return DAT_DTO_ERR_LOCAL_PROTECTION;
+	soft_copy_short((void *)(uintptr_t)sink.addr, &old, sizeof old);
+	return DAT_DTO_SUCCESS;
+}
+
 void soft_sq_reap(struct soft_ep *ep)
 {
 	struct datp_wq *sq = &ep->base.sq;
@@ -412,6 +429,8 @@ void soft_sq_reap(struct soft_ep *ep)
 			break;
 		if (wqe->op == DATP_BIND && status == DAT_DTO_SUCCESS)
 			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);
+		if ((wqe->op == DATP_CMP_SWAP || wqe->op == DATP_FETCH_ADD) && status == DAT_DTO_SUCCESS)
+			status = old_value_store(ep, e);
 		ep->sq_reaped++;
 		datp_wqe_done(wqe, status, wqe->len, false);
 		if (status != DAT_DTO_SUCCESS)
@@ -738,6 +757,37 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	return DATP_OK;
 }
 
+/* Returns true if a message to our SRQ is the next one. */
+static bool srq_next(struct soft_ep *ep, const struct soft_request *r)
+{
+	/* the cell that keeps its place has not been taken yet */
+	if (r->has_place && (int32_t)(r->msg - ep->announced) >= 0)
+		return false;
+	/* its place is after the eager messages before it, which may still be in the ring */
+	ep->deferred = true;
+	return r->msg == ep->in_msg;
+}
+
+struct datp_wqe *soft_srq_immediate_take(struct soft_ep *ep, const struct soft_request *r)
+{
+	const struct datp_sge *sge;
+	struct datp_wqe *wqe;
+	uint32_t pz;
+	int count;
+
+	wqe = srq_next(ep, r) ? soft_srq_take(ep, &sge, &count, &pz) : NULL;
+	if (wqe)
+		ep->deferred = false;
+	return wqe;
+}
+
+void soft_srq_immediate_done(struct soft_ep *ep, struct datp_wqe *wqe, const struct soft_request *r, bool good)
+{
+	uint64_t len = good ? datp_recv_immediate(wqe, r->imm, r->len) : 0;
+
+	receive_done(ep, wqe, good ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED, len, r->solicited, NULL, NULL);
+}
+
 bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft_request *r,
 			 uint8_t *status)
 {
@@ -755,12 +805,7 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 	int error, count;
 	uint32_t pz;
 
-	/* the cell that keeps its place has not been taken yet */
-	if (r->has_place && (int32_t)(r->msg - ep->announced) >= 0)
-		return false;
-	/* its place is after the eager messages before it, which may still be in the ring */
-	ep->deferred = true;
-	if (r->msg != ep->in_msg)
+	if (!srq_next(ep, r))
 		return false;
 	if (soft_mr_check_iov(ep->peer->mr, from_pz, r->sge, (int)r->n, false)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;

@@ -23,6 +23,12 @@ void soft_recv_flush(struct soft_ep *ep);
  */
 bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t pz, const struct soft_request *r,
 			 uint8_t *status);
+/*
+ * For a write with immediate data to our SRQ: takes its receive, or returns NULL if it is not the next message or the SRQ is
+ * empty; and completes that receive, as flushed if the write has failed. EP lock, execution lock held.
+ */
+struct datp_wqe *soft_srq_immediate_take(struct soft_ep *ep, const struct soft_request *r);
+void soft_srq_immediate_done(struct soft_ep *ep, struct datp_wqe *wqe, const struct soft_request *r, bool good);
 /* Returns true if a message before this one has not been completed and has a receive. A peer may name any message. EP lock. */
 bool soft_recv_is_ahead(const struct soft_ep *ep, uint32_t msg);
 /* Returns true if the executor has filled the oldest receive. There is one; it is no SRQ's. EP lock. */

@@ -15,6 +15,8 @@ struct soft_request {
 	uint64_t len;
 	struct datp_rge remote;
 	uint32_t bind_priv, bind_lmr, bind_gen;
+	uint32_t imm;
+	uint64_t operand, swap;
 	struct datp_sge sge[SOFT_MAX_IOV];
 };
 
@@ -53,6 +55,9 @@ static inline bool soft_request_copy(struct soft_request *r, const struct soft_s
 	r->bind_priv = e->bind_priv;
 	r->bind_lmr = e->bind_lmr;
 	r->bind_gen = e->bind_gen;
+	r->imm = e->imm;
+	r->operand = e->operand;
+	r->swap = e->swap;
 	return soft_sge_copy(r->sge, e->sge, r->n, layout->sq_stride, sizeof *e);
 }
 
@@ -63,6 +68,23 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
 	sink->n = SOFT_ONCE(desc->n);
 	return soft_sge_copy(sink->sge, desc->sge, sink->n, layout->rq_stride, sizeof *desc);
 }
+
+/*
+ * Executes an atomic operation on the word of this process that it names. Returns the old value. Builtins, because the
+ * word is the program's. Sequentially consistent, as the atomics of a program are by default.
+ */
+#ifndef soft_request_atomic
+static inline uint64_t soft_request_atomic(const struct soft_request *r)
+{
+	uint64_t *word = (uint64_t *)(uintptr_t)r->remote.addr;
+	uint64_t old = r->operand;
+
+	if (r->op == DATP_FETCH_ADD)
+		return __atomic_fetch_add(word, r->operand, __ATOMIC_SEQ_CST);
+	(void)__atomic_compare_exchange_n(word, &old, r->swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return old;
+}
+#endif
 
 /* Returns the result that the other side has stored, or DAT_DTO_ERR_TRANSPORT if there is no such result. */
 static inline uint8_t soft_status(uint8_t said)

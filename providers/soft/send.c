@@ -234,7 +234,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	struct soft_cell *kept = NULL;
 	uint64_t position;
 
-	if (wqe->op == DATP_SEND && place_is_kept(ep, posted, wqe->len))
+	if (soft_is_message(wqe->op) && place_is_kept(ep, posted, wqe->len))
 		kept = soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, &position);
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
@@ -250,7 +250,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	if (kept)
 		place_keep(ep, kept, position, posted, particular->msg);
 	soft_exec_run(ep, true);
-	if (wqe->op == DATP_SEND)
+	if (soft_is_message(wqe->op))
 		soft_exec_keep_place(ep, posted, particular->msg);
 	soft_sq_reap(ep);
 	soft_strict_waits(ep);
@@ -319,6 +319,41 @@ enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
 	if (!err && soft_ep(base)->open)
 		queue_request(soft_ep(base), wqe, iov, n, &e);
 	return err;
+}
+
+enum datp_err soft_post_write_imm(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+				  const struct datp_rge *remote, uint32_t imm)
+{
+	struct soft_ep *ep = soft_ep(base);
+	struct soft_sqe e = { .msg = ep->msg, .remote = *remote };
+	enum datp_err err =
+		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
+
+	if (!err)
+		err = soft_strict_post(ep, wqe, iov, n);
+	if (err || !ep->open)
+		return err;
+	e.imm = imm;
+	ep->msg++;
+	queue_request(ep, wqe, iov, n, &e);
+	return DATP_OK;
+}
+
+enum datp_err soft_post_atomic(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *sink,
+			       const struct datp_rge *remote, const struct datp_atomic *what)
+{
+	struct soft_sqe e = { .remote = *remote };
+	enum datp_err err =
+		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), sink, 1, true);
+
+	if (!err)
+		err = soft_strict_post(soft_ep(base), wqe, sink, 1);
+	if (err || !soft_ep(base)->open)
+		return err;
+	e.operand = what->operand;
+	e.swap = what->swap;
+	queue_request(soft_ep(base), wqe, sink, 1, &e);
+	return DATP_OK;
 }
 
 enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct datp_rmr *rmr,

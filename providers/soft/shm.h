@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 13u
+#define SOFT_SHM_VERSION 14u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -126,8 +126,7 @@ static inline _Atomic uint64_t *soft_ring_reservations(struct soft_ring *ring, u
 enum soft_side { SOFT_SIDE_RECV, SOFT_SIDE_REQUEST };
 
 /*
- * A posted receive. Written by the owner; `state`, `len`, `status` and `solicited` by the
- * executor that fills it.
+ * A posted receive. Written by the owner; all fields but `n` and `sge` by the executor that fills it.
  */
 enum soft_desc_state { SOFT_DESC_POSTED, SOFT_DESC_DONE };
 
@@ -136,27 +135,47 @@ struct soft_desc {
 	uint32_t n;
 	uint64_t len;
 	uint8_t status, solicited;
-	uint8_t pad[6];
+	uint8_t immediate; /* 1: an RDMA Write has taken it, with `imm`; then `len` is the length of that write */
+	uint8_t pad;
+	uint32_t imm;
 	struct datp_sge sge[];
 };
 
-/* A queued request. Written by the owner; `status` and `bind_old` by the executor that executes it. */
+/* A queued request. Written by the owner; `status`, `bind_old` and `old` by the executor that executes it. */
 struct soft_sqe {
 	uint8_t op, status, solicited;
 	/*
-	 * DATP_SEND to an endpoint with an SRQ: 1 if a cell keeps the place of this message. The
+	 * A message to an endpoint with an SRQ: 1 if a cell keeps the place of this message. The
 	 * target takes a buffer for it when it has taken that cell; the initiator does not ask for
 	 * one.
 	 */
 	uint8_t has_place;
 	uint32_t n;
-	uint32_t msg; /* DATP_SEND: number of the message */
+	uint32_t msg; /* DATP_SEND, DATP_WRITE_IMM: number of the message */
 	uint64_t len;
-	struct datp_rge remote; /* RDMA; DATP_BIND: new context, address, length */
-	uint32_t bind_priv, bind_lmr, bind_gen;
-	uint32_t bind_old; /* executor: the context that this bind ended, or 0 */
+	struct datp_rge remote; /* RDMA and atomic operations; DATP_BIND: new context, address, length */
+	union {
+		struct { /* DATP_BIND */
+			uint32_t bind_priv, bind_lmr, bind_gen;
+			uint32_t bind_old; /* executor: the context that this bind ended, or 0 */
+		};
+		struct { /* DATP_CMP_SWAP, DATP_FETCH_ADD */
+			union {
+				uint64_t operand;
+				uint64_t old; /* executor: what the word was before; the owner stores it in its memory */
+			};
+			uint64_t swap;
+		};
+		uint32_t imm; /* DATP_WRITE_IMM */
+	};
 	struct datp_sge sge[];
 };
+
+/* Returns true for the operations that take a receive of the target: they count as messages. */
+static inline bool soft_is_message(uint8_t op)
+{
+	return op == DATP_SEND || op == DATP_WRITE_IMM;
+}
 
 /*
  * The execution lock of a direction says who executes the initiator's requests. Its holder, the

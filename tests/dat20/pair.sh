@@ -43,6 +43,13 @@ dtest_passes()
 	tap "$1" pair 'Test Complete. PASSED' "$command -s" "$command -h $3"
 }
 
+# dtestx_passes NAME ADAPTER HOST [OPTION...]: the same by dtestx, which exchanges by the InfiniBand extensions
+dtestx_passes()
+{
+	local command="dtestx -P $2 ${*:4}"
+	tap "$1" pair 'IB extension test - immed/atomic test PASSED' "$command -s" "$command -h $3"
+}
+
 if ! command -v dtest >/dev/null; then
 	tap_skip 'dat20: programs of DAT 2.0 run on libdat2' "dtest is not installed; Debian's package is dapl2-utils"
 	tap_end

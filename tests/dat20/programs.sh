@@ -17,4 +17,6 @@ tap 'dat20: dtestcm makes 40 connections' pair 'Connection Test Complete' 'dtest
 	'dtestcm -P soft0 -c 40 -b 10 -h localhost'
 tap 'dat20: dtestsrq hears of the end of each endpoint of an SRQ' pair 'SRQ Test Complete' 'dtestsrq -P soft0 -c 8 -B 8 -s' \
 	'dtestsrq -P soft0 -c 8 -B 8 -h localhost' by_service_point
+dtestx_passes 'dat20: dtestx writes with immediate data, swaps and adds' soft0 localhost
+dtestx_passes 'dat20: dtestx polls' soft0 localhost -p
 tap_end

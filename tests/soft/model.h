@@ -171,6 +171,10 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_xfer(...)		  model_xfer(__VA_ARGS__)
 #define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
+#define soft_request_atomic(r)	  model_atomic(r)
+struct soft_request;
+uint64_t model_atomic(const struct soft_request *r);
+#define datp_recv_immediate(wqe, imm, len) ((void)(wqe), (void)(imm), (uint64_t)(len))
 #define soft_peer_lost(peer)	  model_peer_lost(peer)
 #define soft_bound_over(until, looked) ((void)(until), (void)(looked), model_bound_over())
 #define soft_now_ms()		  0u

@@ -122,6 +122,18 @@ static uint32_t region(const struct side *side)
 	return context(side == &world.b ? OURS : THEIRS);
 }
 
+static void post_extended(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_sge *sge, const struct datp_rge *remote)
+{
+	const struct datp_atomic what = { .operand = 1, .swap = 2 };
+
+	if ((int)wqe->op == DATP_WRITE_IMM) {
+		soft_post_write_imm(ep, wqe, sge, 1, remote, 3);
+		return;
+	}
+	wqe->len = sge->len = sizeof(uint64_t);
+	soft_post_atomic(ep, wqe, sge, remote, &what);
+}
+
 static void post_of(struct side *side, enum datp_op op, uint64_t len)
 {
 	struct datp_ep *ep = &side->ep.base;
@@ -141,8 +153,10 @@ static void post_of(struct side *side, enum datp_op op, uint64_t len)
 		soft_post_send(ep, wqe, &sge, 1);
 	else if (op == DATP_RDMA_WRITE)
 		soft_post_rdma_write(ep, wqe, &sge, 1, &remote);
-	else
+	else if (op == DATP_RDMA_READ)
 		soft_post_rdma_read(ep, wqe, &sge, 1, &remote);
+	else
+		post_extended(ep, wqe, &sge, &remote);
 }
 
 static void post_one(struct side *side, enum datp_op op)
@@ -202,7 +216,7 @@ static void do_something(struct side *side)
 {
 	struct soft_cq *cq = &side->evd.cq;
 
-	switch (model_attack_random(12)) {
+	switch (model_attack_random(15)) {
 	case 0: post_one(side, DATP_RECV); break;
 	case 1: post_one(side, DATP_SEND); break;
 	case 2: post_one(side, DATP_RDMA_WRITE); break;
@@ -212,6 +226,9 @@ static void do_something(struct side *side)
 	case 6: (void)soft_cq_arm(cq, SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL); break;
 	case 7: soft_cq_notify(cq); break;
 	case 8: (void)soft_held_look(cq); break;
+	case 9: post_one(side, (enum datp_op)DATP_WRITE_IMM); break;
+	case 10: post_one(side, (enum datp_op)DATP_CMP_SWAP); break;
+	case 11: post_one(side, (enum datp_op)DATP_FETCH_ADD); break;
 	default: world_poll(side);
 	}
 }
@@ -338,7 +355,7 @@ static void open_attacked(void)
 	own = calloc(SOFT_MR_COUNT, sizeof(*own));
 	shown = calloc(SOFT_MR_COUNT, sizeof(*shown));
 	REQUIRE(own && shown);
-	register_one(OURS, memory.ours, DAT_MEM_PRIV_ALL_FLAG);
+	register_one(OURS, memory.ours, DAT_MEM_PRIV_ALL_FLAG | DATP_MEM_PRIV_REMOTE_ATOMIC);
 	register_one(THEIRS, memory.theirs, DAT_MEM_PRIV_ALL_FLAG);
 	register_one(READ_ONLY, memory.read_only, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
 	memcpy(shown, own, REGIONS * sizeof(*shown));

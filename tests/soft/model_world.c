@@ -15,6 +15,7 @@
 #include "providers/soft/fast.h"
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
+#include "providers/soft/request.h"
 #include "providers/soft/send.h"
 #include "providers/soft/srq.h"
 #include "providers/soft/xfer.h"
@@ -97,6 +98,17 @@ enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const s
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need)
 {
 	return !world.copies || real_check_remote(table, pz, remote, need);
+}
+
+/* An access of 8 bytes to this process's memory, which is checked as a copy is. */
+uint64_t model_atomic(const struct soft_request *r)
+{
+	struct soft_list word;
+
+	soft_list_one(&word, r->remote.addr, sizeof(uint64_t));
+	if (world.copies)
+		world.copies(&word, true, sizeof(uint64_t));
+	return r->operand;
 }
 
 bool model_peer_lost(struct soft_peer *peer)

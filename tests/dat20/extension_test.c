@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The InfiniBand extensions of DAT 2.0 between two processes: RDMA Writes with immediate data, compare-and-swap and
+ * fetch-and-add. The parent initiates; the child has the memory and the receives, and does what the parent asks for
+ * over a socket. The adapter is that of OPENDAT_TEST_IA, or else soft0.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dat2/udat.h>
+#include <dat2/dat_ib_extensions.h>
+
+enum { SIZE = 4096, WORD = 2048, SECONDS = 20000000, RECEIVES = 8, ADDS = 300, BUSY_ADDS = 300000 };
+
+/* What a process has: one endpoint at a time, and memory with three kinds of rights. */
+static struct side {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, dto, conn, requests;
+	DAT_PSP_HANDLE psp;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_HANDLE lmr[3];
+	DAT_LMR_CONTEXT local[3];
+	DAT_RMR_CONTEXT remote[3];
+	DAT_CONN_QUAL qual;
+} me;
+enum rights { ALL, NO_ATOMICS, READ_ONLY };
+
+static union {
+	char bytes[SIZE];
+	_Atomic uint64_t words[SIZE / 8];
+} memory __attribute__((aligned(SIZE)));
+
+static const char *adapter = "soft0";
+static int talk, tests, failed, differs, is_child;
+
+static void expect(int holds, const char *what)
+{
+	if (holds)
+		return;
+	printf("# %s%s\n", is_child ? "the child: " : "", what);
+	differs = 1;
+}
+
+static void returns(DAT_RETURN got, DAT_RETURN wanted, const char *what)
+{
+	if (got == wanted)
+		return;
+	printf("# %s%s returned 0x%08x, not 0x%08x\n", is_child ? "the child: " : "", what, got, wanted);
+	differs = 1;
+}
+
+#define ERROR(type, subtype)	((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
+#define SUCCEEDS(call)		returns(call, DAT_SUCCESS, #call)
+
+static void put(const void *what, size_t size)
+{
+	if (write(talk, what, size) != (ssize_t)size)
+		exit(98);
+}
+
+static void get(void *what, size_t size)
+{
+	if (read(talk, what, size) != (ssize_t)size)
+		exit(97);
+}
+
+/* ------------------------------------------------------------------ both sides */
+
+static void make_memory(int which, int privileges)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = memory.bytes };
+
+	SUCCEEDS(dat_lmr_create(me.ia, DAT_MEM_TYPE_VIRTUAL, region, SIZE, me.pz, (DAT_MEM_PRIV_FLAGS)privileges,
+				DAT_VA_TYPE_VA, &me.lmr[which], &me.local[which], &me.remote[which], NULL, NULL));
+}
+
+static void open_side(void)
+{
+	SUCCEEDS(dat_ia_open((DAT_NAME_PTR)(uintptr_t)adapter, 8, &me.async, &me.ia));
+	if (differs)
+		exit(96);
+	SUCCEEDS(dat_pz_create(me.ia, &me.pz));
+	SUCCEEDS(dat_evd_create(me.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG | DAT_IB_EVD_EXTENSION_FLAG, &me.dto));
+	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &me.conn));
+	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &me.requests));
+	make_memory(ALL, DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC);
+	make_memory(NO_ATOMICS, DAT_MEM_PRIV_ALL_FLAG);
+	make_memory(READ_ONLY, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
+}
+
+static void make_ep(DAT_SRQ_HANDLE srq)
+{
+	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
+			     .max_message_size = SIZE,
+			     .max_rdma_size = SIZE,
+			     .max_recv_dtos = srq ? 0 : RECEIVES,
+			     .max_request_dtos = 16,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 2,
+			     .max_rdma_read_in = 4,
+			     .max_rdma_read_out = 4,
+			     .max_rdma_read_iov = 1,
+			     .max_rdma_write_iov = 2 };
+
+	if (srq)
+		SUCCEEDS(dat_ep_create_with_srq(me.ia, me.pz, me.dto, me.dto, me.conn, srq, &attr, &me.ep));
+	else
+		SUCCEEDS(dat_ep_create(me.ia, me.pz, me.dto, me.dto, me.conn, &attr, &me.ep));
+}
+
+static DAT_LMR_TRIPLET piece(enum rights rights, size_t at, size_t length)
+{
+	return (DAT_LMR_TRIPLET){ .virtual_address = (DAT_VADDR)(uintptr_t)&memory.bytes[at],
+				  .segment_length = (DAT_SEG_LENGTH)length,
+				  .lmr_context = me.local[rights] };
+}
+
+static DAT_DTO_COOKIE cookie_of(DAT_UINT64 value)
+{
+	return (DAT_DTO_COOKIE){ .as_64 = value };
+}
+
+static void wait_for(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_COUNT more;
+
+	memset(event, 0xa5, sizeof(*event));
+	SUCCEEDS(dat_evd_wait(evd, SECONDS, 1, event, &more));
+}
+
+/* The next event of a DTO, which has to be of the extension and of this kind. */
+static const DAT_IB_EXTENSION_EVENT_DATA *extended(DAT_EVENT *event, DAT_IB_EXT_TYPE type, int operation,
+						   DAT_DTO_COMPLETION_STATUS status, DAT_UINT64 cookie)
+{
+	const DAT_IB_EXTENSION_EVENT_DATA *data = (const void *)event->event_extension_data;
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	wait_for(me.dto, event);
+	expect((int)event->event_number == (int)DAT_IB_DTO_EVENT, "the event is not one of the extension");
+	expect(event->evd_handle == me.dto && dto->ep_handle == me.ep, "the event names another EVD or endpoint");
+	expect(dto->status == status && (int)data->status == (int)status, "the event has another status");
+	expect((int)dto->operation == operation, "the event has another operation");
+	expect(data->type == type, "the event has another type");
+	expect(dto->user_cookie.as_64 == cookie, "the event has another cookie");
+	if (differs)
+		printf("# number 0x%x, status %d, operation %d, type %d, cookie %llu\n", event->event_number, dto->status,
+		       dto->operation, data->type, (unsigned long long)dto->user_cookie.as_64);
+	return data;
+}
+
+static void end_connection(void)
+{
+	DAT_EVENT event;
+
+	SUCCEEDS(dat_ep_free(me.ep));
+	while (dat_evd_dequeue(me.dto, &event) == DAT_SUCCESS || dat_evd_dequeue(me.conn, &event) == DAT_SUCCESS)
+		;
+}
+
+/* ------------------------------------------------------------------ the child */
+
+static pthread_t adder;
+
+static void *add_often(void *word)
+{
+	for (int i = 0; i < BUSY_ADDS; i++)
+		atomic_fetch_add((_Atomic uint64_t *)word, 1);
+	return NULL;
+}
+
+static void accept_one(DAT_SRQ_HANDLE srq, int receives)
+{
+	DAT_LMR_TRIPLET sink = piece(ALL, 0, 64);
+	DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+	DAT_EVENT event;
+
+	make_ep(srq);
+	for (int i = 0; i < receives && srq; i++)
+		SUCCEEDS(dat_srq_post_recv(srq, 1, &sink, cookie_of(700 + (DAT_UINT64)i)));
+	for (int i = 0; i < receives && !srq; i++)
+		SUCCEEDS(dat_ep_post_recv(me.ep, 1, &sink, cookie_of(700 + (DAT_UINT64)i), DAT_COMPLETION_DEFAULT_FLAG));
+	put("r", 1);
+	wait_for(me.requests, &event);
+	arrival = &event.event_data.cr_arrival_event_data;
+	SUCCEEDS(dat_cr_accept(arrival->cr_handle, me.ep, 0, NULL));
+	wait_for(me.conn, &event);
+	expect(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "there is no connection");
+}
+
+/* Answers with the next event of a receive: its operation, length, immediate data and cookie. */
+struct told {
+	int number, operation, type, status;
+	DAT_UINT32 length, immediate;
+	DAT_UINT64 cookie;
+};
+
+static void tell_event(void)
+{
+	DAT_EVENT event;
+	const DAT_IB_EXTENSION_EVENT_DATA *data = (const void *)event.event_extension_data;
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+	struct told told;
+
+	wait_for(me.dto, &event);
+	told = (struct told){ (int)event.event_number, (int)dto->operation, (int)data->type, (int)dto->status,
+			      dto->transfered_length,  data->val.immed.data, dto->user_cookie.as_64 };
+	put(&told, sizeof(told));
+}
+
+static void serve(void)
+{
+	DAT_LMR_TRIPLET sink = piece(ALL, 0, 64);
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECEIVES, .max_recv_iov = 1 };
+	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+	DAT_EVENT event;
+	char order;
+
+	for (;;) {
+		get(&order, 1);
+		switch (order) {
+		case 'a': /* accept, with receives */
+			accept_one(DAT_HANDLE_NULL, RECEIVES);
+			break;
+		case '0': /* accept, without */
+			accept_one(DAT_HANDLE_NULL, 0);
+			break;
+		case 's': /* accept, with an SRQ */
+			SUCCEEDS(dat_srq_create(me.ia, me.pz, &attr, &srq));
+			accept_one(srq, 2);
+			break;
+		case 'p': /* post one receive */
+			SUCCEEDS(dat_ep_post_recv(me.ep, 1, &sink, cookie_of(900), DAT_COMPLETION_DEFAULT_FLAG));
+			break;
+		case 'e':
+			tell_event();
+			break;
+		case 'm': /* what the memory holds */
+			put(memory.bytes, SIZE);
+			break;
+		case 'c':
+			memset(memory.bytes, 0, SIZE);
+			put("c", 1);
+			break;
+		case 'b': /* a thread begins to add to the word */
+			if (pthread_create(&adder, NULL, add_often, &memory.words[WORD / 8]))
+				exit(95);
+			put("b", 1);
+			break;
+		case 'j':
+			pthread_join(adder, NULL);
+			put("j", 1);
+			break;
+		case 'f': /* the connection ends */
+			wait_for(me.conn, &event);
+			end_connection();
+			if (srq)
+				SUCCEEDS(dat_srq_free(srq));
+			srq = DAT_HANDLE_NULL;
+			put("f", 1);
+			break;
+		default:
+			SUCCEEDS(dat_ia_close(me.ia, DAT_CLOSE_ABRUPT_FLAG));
+			exit(differs);
+		}
+	}
+}
+
+static void child(void)
+{
+	is_child = 1;
+	open_side();
+	SUCCEEDS(dat_psp_create_any(me.ia, &me.qual, me.requests, DAT_PSP_CONSUMER_FLAG, &me.psp));
+	put(&me, sizeof(me));
+	put(&(uintptr_t){ (uintptr_t)memory.bytes }, sizeof(uintptr_t));
+	serve();
+}
+
+/* ------------------------------------------------------------------ the parent */
+
+static struct side peer;
+static uintptr_t peer_memory;
+
+static void report(const char *name)
+{
+	printf("%sok %d - %s\n", differs ? "not " : "", ++tests, name);
+	failed += differs;
+	differs = 0;
+}
+
+static void ask(char order, void *answer, size_t size)
+{
+	put(&order, 1);
+	if (size)
+		get(answer, size);
+}
+
+static DAT_RMR_TRIPLET target(enum rights rights, size_t at, size_t length)
+{
+	return (DAT_RMR_TRIPLET){ .virtual_address = (DAT_VADDR)(peer_memory + at),
+				  .segment_length = (DAT_SEG_LENGTH)length,
+				  .rmr_context = peer.remote[rights] };
+}
+
+static void connect_by(char order)
+{
+	DAT_EVENT event;
+	DAT_IA_ATTR attr;
+	char ready;
+
+	SUCCEEDS(dat_ia_query(me.ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	make_ep(DAT_HANDLE_NULL);
+	ask(order, &ready, 1);
+	SUCCEEDS(dat_ep_connect(me.ep, attr.ia_address_ptr, peer.qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
+				DAT_CONNECT_DEFAULT_FLAG));
+	wait_for(me.conn, &event);
+	expect(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "there is no connection");
+}
+
+static void disconnect(void)
+{
+	char over;
+
+	(void)dat_ep_disconnect(me.ep, DAT_CLOSE_ABRUPT_FLAG);
+	ask('f', &over, 1);
+	end_connection();
+}
+
+/* The child's next event is of a receive with immediate data. */
+static void told_immediate(DAT_UINT32 immediate, DAT_UINT32 length, DAT_UINT64 cookie)
+{
+	struct told told;
+
+	ask('e', &told, sizeof(told));
+	expect(told.number == (int)DAT_IB_DTO_EVENT && told.operation == DAT_IB_DTO_RECV_IMMED &&
+		       told.type == DAT_IB_RDMA_WRITE_IMMED_DATA && told.status == DAT_DTO_SUCCESS,
+	       "the receive is not told as one with immediate data");
+	expect(told.immediate == immediate, "the immediate data are others");
+	expect(told.length == length, "the length is not that of the write");
+	expect(told.cookie == cookie, "another receive was taken");
+	if (differs)
+		printf("# number 0x%x operation %d type %d status %d length %u data 0x%x cookie %llu\n", told.number,
+		       told.operation, told.type, told.status, told.length, told.immediate,
+		       (unsigned long long)told.cookie);
+}
+
+static int attributes(void)
+{
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR attr;
+	int served = 0;
+
+	SUCCEEDS(dat_ia_query(me.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
+	expect(attr.extension_supported == DAT_EXTENSION_IB, "no extensions are supported");
+	expect(attr.extension_version == 209, "the extensions have another version");
+	for (int i = 0; i < provider.num_provider_specific_attr; i++) {
+		const char *name = provider.provider_specific_attr[i].name;
+
+		served += (!strcmp(name, "DAT_EXTENSION_INTERFACE") || !strcmp(name, DAT_IB_ATTR_FETCH_AND_ADD) ||
+			   !strcmp(name, DAT_IB_ATTR_CMP_AND_SWAP) || !strcmp(name, DAT_IB_ATTR_IMMED_DATA)) &&
+			  !strcmp(provider.provider_specific_attr[i].value, "TRUE");
+	}
+	expect(served == 4, "the named attributes do not say that the extensions are served");
+	report("the attributes say that the extensions are there");
+	return served == 4;
+}
+
+static void fill(size_t at, size_t length, int first)
+{
+	for (size_t i = 0; i < length; i++)
+		memory.bytes[at + i] = (char)(first + (int)i);
+}
+
+static void writes(void)
+{
+	DAT_LMR_TRIPLET two[2] = { piece(ALL, 0, 100), piece(ALL, 512, 156) };
+	DAT_RMR_TRIPLET there = target(ALL, 1024, 256);
+	char now[SIZE], cleared;
+	DAT_EVENT event;
+
+	connect_by('a');
+	ask('c', &cleared, 1);
+	fill(0, 100, 3);
+	fill(512, 156, 103);
+	SUCCEEDS(dat_ib_post_rdma_write_immed(me.ep, 2, two, cookie_of(0x9999), &there, 0x1234abcd, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_RDMA_WRITE_IMMED, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_SUCCESS, 0x9999);
+	expect(event.event_data.dto_completion_event_data.transfered_length == 256, "the write has another length");
+	told_immediate(0x1234abcd, 256, 700);
+	ask('m', now, SIZE);
+	fill(1024, 256, 3);
+	expect(!memcmp(now + 1024, &memory.bytes[1024], 256), "the bytes are others");
+	expect(!now[1023] && !now[1280] && !now[0], "bytes beside the range have changed");
+	report("an RDMA write with immediate data arrives, and takes a receive");
+
+	SUCCEEDS(dat_ib_post_rdma_write_immed(me.ep, 0, NULL, cookie_of(1), NULL, 7, DAT_COMPLETION_SUPPRESS_FLAG));
+	told_immediate(7, 0, 701);
+	SUCCEEDS(dat_ib_post_rdma_write_immed(me.ep, 0, NULL, cookie_of(2), NULL, 8, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_RDMA_WRITE_IMMED, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_SUCCESS, 2);
+	told_immediate(8, 0, 702);
+	report("immediate data without bytes; a suppressed completion has no event");
+}
+
+/* Messages and writes take the receives in the order in which they were posted. */
+static void keeps_order(void)
+{
+	DAT_LMR_TRIPLET one = piece(ALL, 0, 16);
+	DAT_RMR_TRIPLET there = target(ALL, 1024, 16);
+	struct told told;
+	DAT_EVENT event;
+
+	for (int i = 0; i < 4; i++) {
+		if (i % 2)
+			SUCCEEDS(dat_ib_post_rdma_write_immed(me.ep, 1, &one, cookie_of(1), &there, 50 + i,
+							      DAT_COMPLETION_SUPPRESS_FLAG));
+		else
+			SUCCEEDS(dat_ep_post_send(me.ep, 1, &one, cookie_of(1), DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	for (int i = 0; i < 4; i++) {
+		if (i % 2) {
+			told_immediate(50 + (DAT_UINT32)i, 16, 703 + (DAT_UINT64)i);
+			continue;
+		}
+		ask('e', &told, sizeof(told));
+		expect(told.number == DAT_DTO_COMPLETION_EVENT && told.operation == DAT_DTO_RECEIVE && told.length == 16 &&
+			       told.cookie == 703 + (DAT_UINT64)i,
+		       "a message is told as something else");
+	}
+	report("messages and immediate data take the receives in their order");
+	disconnect();
+
+	connect_by('0');
+	SUCCEEDS(dat_ib_post_rdma_write_immed(me.ep, 1, &one, cookie_of(5), &there, 77, DAT_COMPLETION_DEFAULT_FLAG));
+	ask('p', NULL, 0);
+	told_immediate(77, 16, 900);
+	extended(&event, DAT_IB_RDMA_WRITE_IMMED, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_SUCCESS, 5);
+	report("a write with immediate data waits for its receive");
+	disconnect();
+}
+
+static void uses_an_srq(void)
+{
+	DAT_LMR_TRIPLET one = piece(ALL, 0, 32);
+	DAT_RMR_TRIPLET there = target(ALL, 1024, 32);
+	char now[SIZE];
+	DAT_EVENT event;
+
+	connect_by('s');
+	fill(0, 32, 44);
+	for (DAT_UINT32 i = 0; i < 2; i++) {
+		SUCCEEDS(dat_ib_post_rdma_write_immed(me.ep, 1, &one, cookie_of(i), &there, 60 + i, DAT_COMPLETION_DEFAULT_FLAG));
+		told_immediate(60 + i, 32, 700 + i);
+		extended(&event, DAT_IB_RDMA_WRITE_IMMED, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_SUCCESS, i);
+	}
+	ask('m', now, SIZE);
+	expect(!memcmp(now + 1024, &memory.bytes[0], 32), "the bytes are others");
+	report("immediate data take a receive of an SRQ");
+	disconnect();
+}
+
+static uint64_t swap(uint64_t compare, uint64_t with)
+{
+	DAT_LMR_TRIPLET sink = piece(ALL, 0, 8);
+	DAT_RMR_TRIPLET word = target(ALL, WORD, 8);
+	DAT_EVENT event;
+
+	SUCCEEDS(dat_ib_post_cmp_and_swap(me.ep, compare, with, &sink, cookie_of(21), &word, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_CMP_AND_SWAP, DAT_IB_DTO_CMP_SWAP, DAT_DTO_SUCCESS, 21);
+	expect(event.event_data.dto_completion_event_data.transfered_length == 8, "an atomic operation is not 8 bytes");
+	return memory.words[0];
+}
+
+static uint64_t add(uint64_t value)
+{
+	DAT_LMR_TRIPLET sink = piece(ALL, 8, 8);
+	DAT_RMR_TRIPLET word = target(ALL, WORD, 8);
+	DAT_EVENT event;
+
+	SUCCEEDS(dat_ib_post_fetch_and_add(me.ep, value, &sink, cookie_of(22), &word, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_FETCH_AND_ADD, DAT_IB_DTO_FETCH_ADD, DAT_DTO_SUCCESS, 22);
+	return memory.words[1];
+}
+
+static uint64_t word_there(void)
+{
+	uint64_t now[SIZE / 8];
+
+	ask('m', now, SIZE);
+	return now[WORD / 8];
+}
+
+static void swaps_and_adds(void)
+{
+	char done;
+
+	connect_by('a');
+	ask('c', &done, 1);
+	expect(swap(0, 0x123456789abcdef0) == 0, "the old value is another");
+	expect(word_there() == 0x123456789abcdef0, "an equal word was not replaced");
+	expect(swap(5, 6) == 0x123456789abcdef0 && word_there() == 0x123456789abcdef0, "another word was replaced");
+	report("compare-and-swap replaces the word that is equal, and no other");
+
+	expect(add(0x10) == 0x123456789abcdef0 && word_there() == 0x123456789abcdf00, "the sum is another");
+	expect(add(UINT64_MAX) == 0x123456789abcdf00 && word_there() == 0x123456789abcdeff, "the sum does not wrap");
+	report("fetch-and-add adds in 64 bits");
+}
+
+/* The device of a network card may not be atomic in respect of the processor; soft0 is. */
+static void adds_beside_the_processor(void)
+{
+	char done;
+
+	if (strcmp(adapter, "soft0") != 0) {
+		printf("ok %d - fetch-and-add loses no addition of the target's processor # SKIP of soft0 only\n", ++tests);
+		return;
+	}
+	ask('c', &done, 1);
+	ask('b', &done, 1);
+	for (int i = 0; i < ADDS; i++)
+		(void)add(1);
+	ask('j', &done, 1);
+	expect(word_there() == ADDS + BUSY_ADDS, "an addition was lost");
+	report("fetch-and-add loses no addition of the target's processor");
+}
+
+static void refuses(void)
+{
+	DAT_LMR_TRIPLET sink = piece(ALL, 0, 8), small = piece(ALL, 0, 4);
+	DAT_RMR_TRIPLET word = target(ALL, WORD, 8), odd = target(ALL, WORD + 4, 8), narrow = target(ALL, WORD, 4);
+	DAT_COMPLETION_FLAGS none = DAT_COMPLETION_DEFAULT_FLAG;
+	DAT_EVENT event;
+
+	returns(dat_ib_post_cmp_and_swap(me.ep, 1, 2, NULL, cookie_of(1), &word, none),
+		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5), "no local segment");
+	returns(dat_ib_post_cmp_and_swap(me.ep, 1, 2, &sink, cookie_of(1), &odd, none),
+		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7), "a word that is not aligned");
+	returns(dat_ib_post_fetch_and_add(me.ep, 1, &sink, cookie_of(1), NULL, none),
+		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6), "no remote segment");
+	returns(dat_ib_post_fetch_and_add(me.ep, 1, &sink, cookie_of(1), &word, DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7), "a solicited addition");
+	returns(dat_ib_post_fetch_and_add(me.ep, 1, &small, cookie_of(1), &word, none), ERROR(DAT_LENGTH_ERROR, 0),
+		"a short local segment");
+	returns(dat_ib_post_fetch_and_add(me.ep, 1, &sink, cookie_of(1), &narrow, none), ERROR(DAT_LENGTH_ERROR, 0),
+		"a short remote segment");
+	returns(dat_ib_post_rdma_write_immed(me.ep, 3, &sink, cookie_of(1), &word, 1, none),
+		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), "too many segments");
+	returns(dat_ib_post_rdma_write_immed(me.ep, 1, &sink, cookie_of(1), &narrow, 1, none), ERROR(DAT_LENGTH_ERROR, 0),
+		"a write beyond its target");
+	returns(dat_ib_post_rdma_write_immed(me.pz, 1, &sink, cookie_of(1), &word, 1, none),
+		ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), "a handle of another kind");
+	report("a wrong argument is refused, and named");
+	disconnect();
+
+	make_ep(DAT_HANDLE_NULL);
+	returns(dat_ib_post_fetch_and_add(me.ep, 1, &sink, cookie_of(1), &word, none),
+		ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED), "an endpoint without a connection");
+	expect(dat_evd_dequeue(me.dto, &event) == DAT_QUEUE_EMPTY, "a refused operation has an event");
+	SUCCEEDS(dat_ep_free(me.ep));
+	report("an endpoint without a connection refuses");
+}
+
+/* A missing right ends the connection, as with any RDMA. */
+static void needs_rights(void)
+{
+	DAT_LMR_TRIPLET sink = piece(ALL, 0, 8);
+	DAT_RMR_TRIPLET word = target(NO_ATOMICS, WORD, 8), constant = target(READ_ONLY, WORD, 8);
+	uint64_t before;
+	DAT_EVENT event;
+	struct told told;
+
+	connect_by('a');
+	before = word_there();
+	SUCCEEDS(dat_ib_post_fetch_and_add(me.ep, 1, &sink, cookie_of(31), &word, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_FETCH_AND_ADD, DAT_IB_DTO_FETCH_ADD, DAT_DTO_ERR_REMOTE_ACCESS, 31);
+	disconnect();
+	expect(word_there() == before, "the word has changed");
+	report("a region without the right to atomics is left alone");
+
+	connect_by('a');
+	SUCCEEDS(dat_ib_post_cmp_and_swap(me.ep, before, 1, &sink, cookie_of(32), &constant, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_CMP_AND_SWAP, DAT_IB_DTO_CMP_SWAP, DAT_DTO_ERR_REMOTE_ACCESS, 32);
+	disconnect();
+	connect_by('a');
+	SUCCEEDS(dat_ib_post_rdma_write_immed(me.ep, 1, &sink, cookie_of(33), &constant, 9, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_RDMA_WRITE_IMMED, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_ERR_REMOTE_ACCESS, 33);
+	ask('e', &told, sizeof(told));
+	expect(told.status == DAT_DTO_ERR_FLUSHED && told.cookie == 700, "the receive of a refused write is not flushed");
+	expect(word_there() == before, "the word has changed");
+	returns(dat_ib_post_fetch_and_add(me.ep, 1, &sink, cookie_of(34), &word, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS,
+		"a post after the end");
+	extended(&event, DAT_IB_FETCH_AND_ADD, DAT_IB_DTO_FETCH_ADD, DAT_DTO_ERR_FLUSHED, 34);
+	disconnect();
+	report("a region that can only be read is left alone, and takes no receive");
+}
+
+int main(void)
+{
+	char conf[] = "/tmp/opendat-extension-XXXXXX";
+	int pair[2], fd, status = 1;
+	pid_t pid;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (getenv("OPENDAT_TEST_IA")) {
+		adapter = getenv("OPENDAT_TEST_IA");
+	} else {
+		fd = mkstemp(conf);
+		if (fd < 0 || dprintf(fd, "soft0 u2.0 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN) < 0)
+			return 99;
+		close(fd);
+		setenv("DAT_OVERRIDE", conf, 1);
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+		return 99;
+	pid = fork();
+	talk = pair[pid == 0];
+	close(pair[pid != 0]);
+	if (pid == 0)
+		child();
+	open_side();
+	get(&peer, sizeof(peer));
+	get(&peer_memory, sizeof(peer_memory));
+	unlink(conf);
+	if (attributes()) {
+		writes();
+		keeps_order();
+		uses_an_srq();
+		swaps_and_adds();
+		adds_beside_the_processor();
+		refuses();
+		needs_rights();
+	}
+	SUCCEEDS(dat_ia_close(me.ia, DAT_CLOSE_ABRUPT_FLAG));
+	ask('q', NULL, 0);
+	waitpid(pid, &status, 0);
+	expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child has found differences");
+	report("both sides close their adapters");
+	printf("1..%d\n", tests);
+	return failed != 0;
+}

@@ -5,9 +5,9 @@
  * with plain loads and stores, without a locked instruction. Another thread that calls datp_lock()
  * revokes the bias first, which takes about as long as waking a thread. Since SDK 0.3.
  *
- * Use it for locks of the data path. Where several threads take turns, a bias gains nothing; so
- * after each revocation a thread needs more turns in a row to get the next bias. datp_lock() and
- * datp_unlock() work on such a lock as on any other.
+ * Use it for locks of the data path. Where several threads take the lock alternately, a bias gains
+ * nothing; so after each revocation a thread has to acquire the lock more often in a row to get the
+ * next bias. datp_lock() and datp_unlock() work on such a lock as on any other.
  */
 #ifndef DATP_BIAS_H
 #define DATP_BIAS_H
@@ -27,10 +27,10 @@ struct datp_bias {
 	 */
 	_Atomic(uint32_t) inside;
 	/*
-	 * How often in a row the latest thread has taken the lock. The thread becomes the owner
-	 * when `turns` reaches `enough`. Both are written under the lock.
+	 * How often in a row the latest thread has acquired the lock. The thread becomes the owner
+	 * when `acquired` reaches `enough`. Both are written under the lock.
 	 */
-	uint32_t turns, enough;
+	uint32_t acquired, enough;
 	/*
 	 * The thread that last took the lock without a bias, and the first owner, which is the only
 	 * thread that gets the bias. Both are written under the lock.
@@ -229,8 +229,8 @@ static inline __attribute__((always_inline)) void datp_bias_unlock(struct datp_b
 	}
 	if (bias->latest != self) {
 		bias->latest = self;
-		bias->turns = 0;
-	} else if (++bias->turns >= bias->enough && datp_bias_grant_slow(bias, lock)) {
+		bias->acquired = 0;
+	} else if (++bias->acquired >= bias->enough && datp_bias_grant_slow(bias, lock)) {
 		return;
 	}
 	datp_unlock(lock);

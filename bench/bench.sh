@@ -39,6 +39,12 @@ rows()
 	write-lat-8|dat_write_lat dat_lat|less|dat_lat:1.5|us|8|RDMA Write latency, ordinary memory, against a Send's
 	write-lat-4k|dat_write_lat dat_lat|less|dat_lat:1.2|us|4096|RDMA Write latency, ordinary memory, against a Send's
 	read-lat-8|dat_read_lat dat_write_lat|less|dat_write_lat:2|us|8|RDMA Read latency, ordinary memory, against a Write's
+	memory-write-lat-8|dat_memory_write_lat dat_lat ucx_put_lat|less|dat_lat:1.5 ucx_put_lat:0.75|us|8|RDMA Write latency with memory=shared, against a Send's
+	memory-write-lat-4k|dat_memory_write_lat dat_lat ucx_put_lat|less|dat_lat:1.2 ucx_put_lat:0.75|us|4096|RDMA Write latency with memory=shared, against a Send's
+	memory-read-lat-8|dat_memory_read_lat dat_memory_write_lat|less|dat_memory_write_lat:2|us|8|RDMA Read latency with memory=shared, against a Write's
+	memory-write-rate-64|dat_memory_write_rate dat_rate|more|dat_rate:0.5|messages/s|64|rate of RDMA Writes with memory=shared, against that of Sends
+	memory-write-bw-1m|dat_memory_write_bw bare_memcpy|more|bare_memcpy:0.85|MB/s|1048576|RDMA Write bandwidth with memory=shared
+	memory-eager-lat-8|dat_memory_eager_lat dat_eager_lat dat_lat|less|dat_lat:1.5|us|8|an MPI's ring of RDMA Writes with memory=shared
 	eager-lat-8|dat_eager_lat dat_eager_shared_lat dat_lat|less||us|8|latency as an MPI sends short messages: a ring of RDMA Writes
 	eager-lat-16k|dat_eager_lat dat_eager_shared_lat dat_lat|less||us|16384|latency as an MPI sends short messages: a ring of RDMA Writes
 	write-shared-calls|dat_shared_calls|less|=0|system calls a write|1048576|what an RDMA Write into shareable memory asks the kernel
@@ -73,6 +79,13 @@ dat_write_lat() { perf --test write-lat --size "$1" --iters 50000 | member lat_u
 dat_read_lat() { perf --test read-lat --size "$1" --iters 50000 | member lat_us_median; }
 dat_eager_lat() { perf --test eager-lat --size "$1" --iters 50000 | member lat_us_median; }
 dat_eager_shared_lat() { perf --memory shared --test eager-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
+# With memory=shared; nothing where another adapter than soft0 is measured.
+dat_memory_shared() { [ "$ia" = soft0 ] && ./datperf --ia soft-memory --json "$@"; }
+dat_memory_write_lat() { dat_memory_shared --test write-lat --size "$1" --iters 50000 | member lat_us_median; }
+dat_memory_read_lat() { dat_memory_shared --test read-lat --size "$1" --iters 50000 | member lat_us_median; }
+dat_memory_eager_lat() { dat_memory_shared --test eager-lat --size "$1" --iters 50000 | member lat_us_median; }
+dat_memory_write_rate() { dat_memory_shared --test write-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
+dat_memory_write_bw() { dat_memory_shared --test write-bw --size "$1" --window $buffers | member bw_MBps; }
 dat_rate() { perf --test send-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
 dat_wait() { perf --test send-lat --wait --size "$1" --iters 5000 | member lat_us_median | awk '{ print 2 * $1 }'; }
 dat_connect() { perf --test connect-rate --iters 3000 | member rate_per_s; }
@@ -152,6 +165,7 @@ ucx()
 
 # ucx_perftest's MB are 2^20 bytes
 ucx_lat() { ucx tag_lat "$1" 2 50000 | sort -n | head -n 1; }
+ucx_put_lat() { ucx ucp_put_lat "$1" 2 50000 | sort -n | head -n 1; }
 ucx_bw() { ucx tag_bw "$1" 6 $(((512 << 20) / $1)) | sort -n | tail -n 1 | awk '{ print $1 * 1.048576 }'; }
 ucx_rate() { ucx tag_bw "$1" 8 500000 | sort -n | tail -n 1; }
 

@@ -71,10 +71,10 @@ function contestant(name,    i, n, ratio, half, aim, figure)
 		(comma[row]++ ? ", " : ""), name, best[row, name], over(best[row, ours], best[row, name]), half, \
 		(aim == "" ? "null" : aim), (aim == "" ? "null" : met(aim, figure) ? "true" : "false") >json
 	if (name == ours)
-		printf "%-18s  %-16s  %14.2f  %12s  %12s  %s (%s)\n", row, name, best[row, name], "", "", \
+		printf "%-20s  %-22s  %14.2f  %12s  %12s  %s (%s)\n", row, name, best[row, name], "", "", \
 			verdict(aim, figure), unit[row]
 	else
-		printf "%-18s  %-16s  %14.2f  %12.3f  %12.3f  %s\n", "", name, best[row, name], figure, half, \
+		printf "%-20s  %-22s  %14.2f  %12.3f  %12.3f  %s\n", "", name, best[row, name], figure, half, \
 			verdict(aim, figure)
 }
 
@@ -100,7 +100,7 @@ $1 == "value" {
 }
 
 END {
-	printf "%-18s  %-16s  %14s  %12s  %12s  %s\n", "row", "who", "best", "ours/theirs", "median", "aim"
+	printf "%-20s  %-22s  %14s  %12s  %12s  %s\n", "row", "who", "best", "ours/theirs", "median", "aim"
 	printf "{\"date\": \"%s\", \"machine\": \"%s\", \"rounds\": %d, \"rows\": [", when, machine, rounds >json
 	for (r = 1; r <= rows; r++) {
 		row = order[r]
@@ -108,7 +108,7 @@ END {
 		printf "%s\n {\"row\": \"%s\", \"what\": \"%s\", \"unit\": \"%s\", \"better\": \"%s\", \"aims\": \"%s\", \"who\": [", \
 			(r > 1 ? "," : ""), row, what[row], unit[row], how[row], aims[row] >json
 		if (ours == "")
-			printf "%-18s  not measured: %s\n", row, what[row]
+			printf "%-20s  not measured: %s\n", row, what[row]
 		for (w = 1; ours != "" && w <= whos[row]; w++)
 			contestant(who[row, w])
 		printf "], \"met\": %s}", row_met() >json

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Throws inputs at what reads the words of others: the registry's files, private data over verbs, and the control protocols
-# of datconform and datperf. FUZZ_SECONDS for each of them (4, or 1 if CHECK_DEPTH=brief), starting from seeds. An input that breaks one is shown.
+# Fuzzes the code that parses what others have written: the registry's files, private data over verbs, and the control protocols
+# of datconform and datperf, each for FUZZ_SECONDS (4, or 1 if CHECK_DEPTH=brief). Prints each input that crashes or hangs one.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 [ "${CHECK_DEPTH-}" = brief ] && seconds=1 || seconds=4
@@ -10,7 +10,7 @@ seconds=${FUZZ_SECONDS:-$seconds}
 # seed NAME BYTES: a file of the seeds; the bytes as printf's %b takes them
 seed() { printf '%b' "$2" >"$tap_dir/seeds/$1"; }
 
-# What an honest peer says, from which libFuzzer goes on.
+# Valid inputs, of which libFuzzer makes others.
 seeds()
 {
 	rm -rf "$tap_dir/seeds"
@@ -25,7 +25,7 @@ seeds()
 		local zeros total
 		zeros=$(printf '\\0%.0s' {1..40})
 		seed trailer "\\0007\\0070hello$zeros\\0\\0\\0\\0\\0\\0\\0\\xe7\\x0d\\xa7\\x05"
-		# two parts of 64 bytes, of fewer than are there, and of more than a consumer has room for
+		# private data in two parts: 64 bytes in all; a total less than what has come, or more than a program has room for
 		for total in 40 10 f0; do
 			seed parts$total "\\x00\\x07\\x38$(printf 'a%.0s' {1..52})\\xe7\\x0d\\xa8\\x$total\\x00\\x07\\x38$(
 				printf 'b%.0s' {1..52})\\xe7\\x0d\\xa9\\x$total"
@@ -50,7 +50,7 @@ seeds()
 	esac
 }
 
-# fuzzed TARGET: nothing breaks it
+# fuzzed TARGET: succeeds if no input crashes or hangs it
 fuzzed()
 {
 	mkdir -p "$tap_dir/found" "$tap_dir/new"

@@ -81,7 +81,7 @@ extern const struct check_suite *const check_suites[];	/* the program defines it
 #define CHECK_DAT(expr, want)	check_dat(expr, want, false, #expr, #want, __FILE__, __LINE__)
 #define REQUIRE_DAT(expr, want)	check_dat(expr, want, true, #expr, #want, __FILE__, __LINE__)
 
-/* Waits, in small steps and with a bound, for something no event tells of. */
+/* Waits, in small steps and with a bound, until an expression is true, where there is no event to wait for. */
 #define CHECK_SOON(expr)	CHECK_WAIT_(expr, false)
 #define REQUIRE_SOON(expr)	CHECK_WAIT_(expr, true)
 
@@ -89,8 +89,8 @@ extern const struct check_suite *const check_suites[];	/* the program defines it
 _Noreturn void check_skip(const char *reason);
 
 /*
- * The test has come further, by a step of which there is a limited number: the watchdog counts anew. For tests
- * that compute for so long that it depends on the load whether they end in time.
+ * Restarts the watchdog. A test that computes for long, so that it depends on the load whether it ends in time, calls
+ * this after each step. The number of its steps must be limited.
  */
 void check_alive(void);
 
@@ -121,8 +121,9 @@ void check_kill(pid_t peer);		/* SIGKILL, and wait until it is gone */
 #define check_await(from)		do { char c_; check_get(from, &c_, 1); } while (0)
 
 /*
- * From here on the kernel refuses these system calls (EPERM) to the calling thread, and to those it starts; there is no way
- * back, so this is for a peer, or for what comes last. 0, or an errno: EINVAL where nothing filters calls, as in an emulator.
+ * From here on the kernel refuses these system calls (EPERM) to the calling thread, and to those that it starts. That cannot
+ * be undone, so use it in a peer, or at the end of a test. Returns 0 or an errno: EINVAL if system calls cannot be
+ * filtered, as in an emulator.
  */
 int check_forbid(const int *calls, size_t count);
 
@@ -135,9 +136,9 @@ void check_write(const char *name, const char *text);
 /* Collects what is written to stderr between the two calls; the text lives until the next capture. */
 void check_stderr_begin(void);
 const char *check_stderr_end(void);
-bool check_stderr_holds(const char *text); /* in between: what has been written so far has this in it */
+bool check_stderr_holds(const char *text); /* between the two: returns true if the text has been written so far */
 
-/* What the macros stand on. */
+/* The functions behind the macros. */
 #define CHECK_INT_(got, want, fatal) \
 	check_int((long long)(got), (long long)(want), fatal, #got " == " #want, __FILE__, __LINE__)
 #define CHECK_MEM_(got, want, size, fatal) \
@@ -169,6 +170,6 @@ void check_put_at(pid_t to, const void *buf, size_t size, const char *file, unsi
 void check_get_at(pid_t from, void *buf, size_t size, const char *file, unsigned int line);
 uint64_t check_now_ms(void);
 void check_nap(void);
-bool check_sleeps(pid_t tid); /* a thread of this process; false as well: there is none */
+bool check_sleeps(pid_t tid); /* returns true if this thread of the process sleeps, false if it runs or does not exist */
 
 #endif /* CHECK_H */

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The template with one duty broken at a time (mutant.c): each is refused by one message, with the number and the remedy, when
-# the adapter is opened or the first memory is registered; and the process and the template itself go on. And what is no
-# broken duty: limits that are only small.
+# The template with one duty broken at a time (mutant.c): each is refused by one message, with the duty's number and the remedy,
+# when the adapter is opened or the first memory is registered, and after that the process can still use the intact template.
+# Limits that are only small break no duty.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 unset DAT_DBG_TYPE DAT_DBG_DEST
 export DAT_OVERRIDE=$tap_dir/dat.conf
 
-# adapter, which is the mutation, and + for one that is found when memory is registered | what the message says; - for none
+# The name of an adapter, which is that of its mutation (with + if memory is registered too), and a pattern of the message, or - if
+# there is none.
 table='
 as_it_is                       -
 as_it_is+                      -
@@ -58,7 +59,7 @@ visit() { tests/sdk/tour "$1" as_it_is+ >"$tap_dir/out" 2>"$tap_dir/err"; }
 
 opens() { visit "$1" && grep -q -x -F "$1 DAT_SUCCESS" "$tap_dir/out" && [ ! -s "$tap_dir/err" ]; }
 
-# refused NAME MESSAGE: by one message, and as_it_is+ opens right behind it
+# refused NAME MESSAGE: succeeds if the adapter is refused with just this message, and as_it_is+ can be opened after it
 refused()
 {
 	visit "$1"
@@ -76,7 +77,7 @@ while read -r name message; do
 	fi
 done <<<"$table"
 
-# Small limits are no fault: what they leave out is not applicable, by the attribute that says so.
+# Tests that need more than the small limits are not applicable, which datconform finds out from the attributes.
 small_conforms()
 {
 	echo "small u1.2 nonthreadsafe default $PWD/.libs/mutant.so test.1.0 \"\" \"\"" >>"$DAT_OVERRIDE"

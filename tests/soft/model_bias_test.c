@@ -59,7 +59,7 @@ static long kernel(long number, ...)
 	if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET)
 		model_futex_wait(word, seen);
 	else
-		model_futex_wake(word, seen != 1); /* in the place of `seen`: how many */
+		model_futex_wake(word, seen != 1); /* this argument is the number of threads to wake */
 	return 0;
 }
 
@@ -76,11 +76,11 @@ static long kernel(long number, ...)
 #define BIAS_ENOUGH_MAX	  1u
 #define BIAS_SPINS	  0
 #include "providers/common/base/lock.c"
-#include "providers/common/base/bias.c" /* NOLINT: what is looked at from inside */
+#include "providers/common/base/bias.c" /* NOLINT: the test looks at its internals */
 
 static struct datp_bias bias;
 static uint32_t guarded;
-static bool quick; /* the owner takes the lock by its parts */
+static bool quick; /* the owner takes the lock by datp_bias_enter(), as the fast path of the verbs providers does */
 
 static void touch(void)
 {
@@ -92,7 +92,7 @@ static void touch(void)
 	guarded = is + 1;
 }
 
-/* False: it is not the owner, or not any more. */
+/* Returns false if the thread is not the owner of the bias, or the bias is being revoked. */
 static bool as_quick_owner(void)
 {
 	uintptr_t self = datp_thread_again();
@@ -158,7 +158,7 @@ static void ender(void)
 }
 
 static uint32_t wanted;
-static bool granted; /* to the first thread, from the start */
+static bool granted; /* the lock is biased to the first thread from the beginning */
 
 static void begin(void)
 {

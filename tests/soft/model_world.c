@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The world of the model checker's scenarios: it stands for what the checked files of the provider ask of the others, and
- * for libdatp and the consumer above them. Invariant: all of it that changes while a scenario runs has been
- * shown to the checker (model_watch, model_keep).
+ * The world of the model checker's scenarios: it replaces the functions that the checked files call in the provider's other
+ * files, libdatp, and the consumer. Invariant: all memory that changes while a scenario runs is known to the
+ * checker (model_watch, model_keep).
  */
 #include "tests/soft/model_world.h"
 
@@ -20,12 +20,12 @@
 #include "providers/soft/srq.h"
 #include "providers/soft/xfer.h"
 
-/* The context of what everything is in that is posted by world_post_plain(). */
+/* The context of the region that contains all segments of world_post_plain(). */
 #define REGION (1u << SOFT_MR_GEN_BITS)
 
 struct world world;
 
-/* ------------------------------------------------------------------ what the provider's files ask of others */
+/* ------------------------------------------------------------------ the functions that the checked files call */
 
 int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
 	       uint64_t len);
@@ -45,7 +45,7 @@ enum datp_err real_check_list(const struct soft_mr *table, uint32_t pz, const st
 bool real_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,
 		       uint32_t need) __asm__("soft_mr_check_remote");
 
-/* Others may come between the bytes. */
+/* Copies one byte. The checker sees accesses to it before and after a pause, in which other threads may run. */
 int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
 	       uint64_t len)
 {
@@ -60,7 +60,7 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 	}
 	if (world.lost && model_dead(0))
 		return ESRCH;
-	/* as guard.c: from the look on it is the kernel that copies, which is not stopped */
+	/* As in guard.c, the check and the copy are one step: a thread that is stopped is stopped before or after both. */
 	world.copying++;
 	if (remote->right && atomic_load(remote->right->open) != remote->right->gen) {
 		world.copying--;
@@ -146,7 +146,7 @@ enum { JOB_CALL = 1, JOB_RUNG = 2, JOB_OVER = 4 };
 
 static void job_add(uint32_t job)
 {
-	/* release: what it is about */
+	/* release: what the job needs, such as `call`, has been written before */
 	atomic_fetch_or_explicit(&world.shared.jobs, job, memory_order_release);
 	model_futex_wake(&world.shared.jobs, true);
 }
@@ -170,7 +170,7 @@ void world_over(void)
 	job_add(JOB_OVER);
 }
 
-/* As soft_ia_rung(): a queue that nobody has asked for is left alone. */
+/* As soft_ia_rung(): serves a queue only if a sender has requested that, or there is a ready list. */
 static void look_at_queue(struct soft_cq *cq)
 {
 	if (atomic_load_explicit(&cq->ring->service, memory_order_relaxed) ||
@@ -199,7 +199,7 @@ void world_serve(void)
 
 /* ---- */
 
-/* The words of an SRQ are plain: the SRQ itself is the payload that stands for them. */
+/* The words of an SRQ are no atomics, so the checker does not see them. It watches the SRQ's address in place of them. */
 void model_srq_take(struct datp_wqe *wqe, struct datp_ep *ep)
 {
 	model_write(ep->srq);
@@ -221,7 +221,7 @@ static struct side *side_of(const struct datp_ep *ep)
 	return sides[i];
 }
 
-/* Whose queue it is that its completions come to. */
+/* Returns the side whose queue gets the completions of this one. */
 static struct side *queue_of(struct side *side)
 {
 	return side == &world.c ? &world.a : side == &world.d ? &world.b : side;
@@ -277,7 +277,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 	model_futex_wake(&side->evd.cq.ring->bell, true);
 }
 
-/* Of a kernel that lets us. */
+/* The fence behaves as on a kernel that allows membarrier(). */
 bool soft_fence_registered = true;
 
 void soft_fence_init(void)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Valgrind has nothing to say while memory of a mapped file is looked at for its registration. A pages_test that is skipped says
-# so on stdout, and has no say here.
+# Valgrind prints nothing while the provider checks memory of a mapped file for its registration. If pages_test skips its test, it
+# says so on stdout, which does not count here.
 set -u
 . "${top_srcdir:-.}/tests/harness/tap.sh"
 
-# Warnings come without an error, so they count only as output.
+# Valgrind's warnings do not change its exit status, so any output is a failure.
 silent()
 {
 	"${libtool:-./libtool}" --mode=execute valgrind -q --log-file="$tap_dir/said.%p" \

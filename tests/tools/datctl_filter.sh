@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# DAT_PROVIDERS and DAT_CONF_PATH: what datctl says of them, and the user of a plain program.
+# DAT_PROVIDERS and DAT_CONF_PATH: what datctl prints about them, and what a program's user sees.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 unset DAT_LOG DAT_DBG_TYPE DAT_DBG_DEST DAT_PROVIDERS DAT_CONF_PATH

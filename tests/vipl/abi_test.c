@@ -67,7 +67,7 @@ WHOLE(VIP_AUTODISCOVERY_LIST, 24);
 
 int dialect_in_cxx(VIP_DESCRIPTOR *d);
 
-/* What programs declare themselves, or name by its tag, is what the header has: else this does not compile. */
+/* Programs declare some functions themselves, and name structures by their tags. This compiles only if the header agrees. */
 extern VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE, VIP_CHAR *, VIP_NET_ADDRESS *, VIP_ULONG);
 extern VIP_RETURN VipAddTagCQ(VIP_CQ_HANDLE, VIP_EVENT_HANDLE *, VIP_ULONG, VIP_ULONG);
 extern VIP_RETURN VipRemoveTagCQ(VIP_CQ_HANDLE, VIP_EVENT_HANDLE, VIP_ULONG);

@@ -73,7 +73,7 @@ void hostile_await_request(struct hostile *h); /* REQ, which brings the victim's
 void hostile_accept(struct hostile *h);
 void hostile_await_confirmation(struct hostile *h);
 
-/* Any message, as it is, with the attacker's arena and second descriptor if `memory`. */
+/* Sends the message or the bytes unchanged; if `memory` is set, with the descriptors of the attacker's arena and bell. */
 void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_msg_type type);
 bool hostile_say(struct hostile *h, const void *bytes, size_t size, bool memory);
 bool hostile_hear(struct hostile *h, struct soft_msg *msg); /* false: the victim has hung up */
@@ -90,25 +90,25 @@ bool hostile_is_hung_up_on(int fd, int ms); /* within that time */
 extern unsigned char hostile_data[HOSTILE_DATA];
 
 /*
- * Goes on as a real peer would, by what it finds in the victim's arena: posts receives, writes a message into the victim's
- * ring, or leaves a request for it to execute. What it says is plausible, not right.
+ * Does what a real peer might do next: posts receives, and writes a message into the victim's ring or leaves a request for the
+ * victim to execute. All values are plausible, because they are found in the victim's arena, but they may be wrong.
  */
 void hostile_work(struct hostile *h, unsigned int *seed);
 
 /*
- * Reserves a cell of the victim's ring, as a sender does, and leaves it at that; the cell's position. Later, however late, writes a
- * message of 8 bytes there and publishes it.
+ * hostile_reserve() reserves a cell of the victim's ring, as a sender does, and returns the cell's position. hostile_publish()
+ * writes a message of 8 bytes there and publishes it, at any later time.
  */
 uint64_t hostile_reserve(struct hostile *h);
 void hostile_publish(struct hostile *h, uint64_t position);
 
-/* Asks for the service thread of the victim, as a sender to an SRQ does, and does not ring for it. */
+/* Requests the victim's service thread in the victim's ring, as a sender to an SRQ does, but does not wake it. */
 void hostile_ask(struct hostile *h);
 
 /* Writes over one word of what the two share, or a few of them, as the seed says. */
 void hostile_scribble(struct hostile *h, unsigned int *seed);
 
-/* Asks for each wake-up that there is, and takes all that comes, so that the victim never has to wait. */
+/* Requests all wake-ups, and marks all that has been sent as received, so that the victim never has to wait. */
 void hostile_want_all(struct hostile *h);
 
 #endif

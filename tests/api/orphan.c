@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The child of a peer that forks. Invariant: the peer has at most one, and continues from the moment only when the
- * child exists, or when the thread that forks sleeps, so that there will be no child for now.
+ * The child of a peer that forks. Invariant: the peer forks at most once, and it goes on only when the child exists, or when
+ * the forking thread sleeps, that is, waits for a lock that the peer holds.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,10 +13,10 @@
 
 #define CHILD_LIFE_S 200 /* longer than any test waits */
 
-static _Atomic int fork_at; /* 0: at none */
+static _Atomic int fork_at; /* the moment at which to fork; 0: never */
 static _Atomic pid_t forker, child;
 static sem_t forking;
-static pid_t left; /* in the test: the child */
+static pid_t left; /* in the test: the peer's child, which orphan_end() kills */
 
 void orphan_at(int moment)
 {

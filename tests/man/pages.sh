@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual: there is a page for each function, and the formatters have nothing to say against any page.
+# The manual: there is a page for each function, and the formatters print no warning for any page.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
@@ -22,7 +22,7 @@ each_function_has_a_page()
 	return $missing
 }
 
-# What every page of a function has to say.
+# Succeeds if each page of a function has all sections.
 each_function_page_is_whole()
 {
 	local name section bad=0
@@ -43,8 +43,8 @@ mandoc_is_content()
 	[ -z "$words" ] || { printf '%s\n' "$words"; return 1; }
 }
 
-# groff 1.23 justifies lines, and warns of one in a narrow column that it cannot fill; left-adjusted (-dAD=l) as 1.22 does
-# it, a page is judged by what is in it.
+# groff 1.23 justifies lines, and warns of a line in a narrow column that it cannot fill. That is no fault of a page, so lines are
+# left-adjusted (-dAD=l), as with groff 1.22.
 man_is_content()
 {
 	local words
@@ -52,8 +52,8 @@ man_is_content()
 	[ -z "$words" ] || { printf '%s\n' "$words"; return 1; }
 }
 
-# for_each_page COMMAND: over all pages, and all of them, even after the first complaint. man(1) is slow: of the pages of
-# functions, which are made alike, CHECK_DEPTH=brief gives it one in eight.
+# for_each_page COMMAND: runs the command with each page, also after one has failed. With CHECK_DEPTH=brief, man(1), which is slow,
+# gets only one in eight of the pages of functions, which are all generated in the same way.
 for_each_page()
 {
 	local page number=0 bad=0

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A peer that writes nonsense into the memory that it shares with this process, while messages and
- * transfers go on: the connection may end, and what comes of its transfers is open, but this
- * process goes on, its memory outside the buffers is as it was, and so are its other connections.
+ * transfers go on. Their connection may end, and its transfers may have any result. But this process
+ * goes on, and neither its memory outside the buffers nor its other connections are affected.
  *
- * Corrupted is what says how much there is and where: receives, requests, cells, rings, regions, slots. Not the words
- * that the two sides take turns by: who corrupts those can only make others wait.
+ * The peer corrupts words of receives, requests, cells, rings, regions and slots. It does not corrupt the execution locks,
+ * because that can only make the other side wait.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
 #define SIZE    ((size_t)256 << 10)
 #define MOST    ((size_t)120000)
 #define REGIONS 4 /* one of the first 4 entries of the table of regions is corrupted */
-#define GUARD   ((size_t)64 << 10) /* at either end of the memory */
+#define GUARD   ((size_t)64 << 10) /* bytes before and after the buffer, which must not change */
 
 static struct api_end end;
 static struct api_buf buf;
@@ -38,7 +38,7 @@ static void open_side(struct api_offer *offer)
 	api_offer_make(offer, cr_evd, &buf);
 }
 
-/* What a program may be told of a receive, and believes. */
+/* Checks that the completion of a receive has values with which a program can go on. */
 static void want_possible(const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -47,7 +47,7 @@ static void want_possible(const DAT_EVENT *event)
 	CHECK(dto->status != DAT_DTO_SUCCESS || dto->transfered_length <= MOST);
 }
 
-/* Calls of both sides, without any expectation: mixed lengths, one or two segments. */
+/* Makes a random call, on either side: any length, with one or two segments. Any result is accepted. */
 static void call(unsigned int *seed, const DAT_RMR_TRIPLET *target)
 {
 	static const size_t lengths[] = { 8, 80, 3000, 60000, MOST };
@@ -78,9 +78,9 @@ static void call(unsigned int *seed, const DAT_RMR_TRIPLET *target)
 		;
 }
 
-/* ------------------------------------------------------------------ who corrupts */
+/* ------------------------------------------------------------------ the peer */
 
-/* What is corrupted, by the names it has here; the connection may end meanwhile. */
+/* The memory that the peer's thread corrupts, and its contents before. The pointers stay valid if the connection ends meanwhile. */
 static struct {
 	struct soft_port *port, *rport;
 	struct soft_layout layout, rlayout;
@@ -148,7 +148,7 @@ static void corrupt_cell(void)
 	}
 }
 
-/* Of the ring of the other side, and of our own. */
+/* Corrupts a word of either side's ring. */
 static void corrupt_ring(void)
 {
 	struct soft_ring *ring = rand_r(&corrupter.seed) % 2 ? corrupter.ring : corrupter.own;
@@ -161,7 +161,7 @@ static void corrupt_ring(void)
 	}
 }
 
-/* Of the other side's regions; ours we need ourselves. */
+/* Corrupts a region of the other side. The peer's own regions stay as they are, because it uses them. */
 static void corrupt_region(void)
 {
 	struct soft_mr *mr = &corrupter.there_mr[(unsigned int)rand_r(&corrupter.seed) % REGIONS];
@@ -214,7 +214,7 @@ static void corrupt_begin(const struct soft_ep *ep, int round)
 	REQUIRE(pthread_create(&corrupter.thread, NULL, corrupt, NULL) == 0);
 }
 
-/* The next connection begins with memory as it should be. */
+/* Restores what the next connection needs to begin. */
 static void corrupt_end(void)
 {
 	atomic_store(&corrupter.over, true);
@@ -255,7 +255,7 @@ static void corrupt_connections(void *arg)
 	api_close();
 }
 
-/* ------------------------------------------------------------------ who suffers it */
+/* ------------------------------------------------------------------ the victim */
 
 static struct api_pair pair;
 
@@ -321,7 +321,7 @@ static void want_broken(void)
 	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* The receive of 1000 bytes that the far end posts next. */
+/* Posts a receive of 1000 bytes at the far end, and returns its descriptor. */
 static struct soft_desc *receive_posted(void)
 {
 	struct soft_desc *desc =
@@ -331,7 +331,7 @@ static struct soft_desc *receive_posted(void)
 	return desc;
 }
 
-/* What is said of a receive that nobody has filled is not believed. */
+/* Marks a receive as completed, with an impossible length or status. The provider must report an error instead. */
 static void result_is_refused(uint64_t len, uint8_t status)
 {
 	struct soft_desc *desc;
@@ -347,13 +347,13 @@ static void result_is_refused(uint64_t len, uint8_t status)
 	want_broken();
 }
 
-/* A program that is told of more bytes than it asked for may well go and read them. */
+/* A program that gets a length beyond its receive may read beyond its buffer. */
 static void receive_is_not_longer_than_it_was_posted(void)
 {
 	result_is_refused(1001, DAT_DTO_SUCCESS);
 }
 
-/* What peers see of the region grows to all of memory. */
+/* Changes the entry of the region that peers can write: it then covers all of memory. */
 static void corrupt_table(void)
 {
 	struct soft_mr *mr = &soft_ia(near_ep->base.obj.ia)->mr[SOFT_MR_INDEX(buf.lmr_context)];
@@ -379,7 +379,7 @@ static void receive_goes_to_registered_memory_alone(void)
 	CHECK_EQ_INT(*outside, 0);
 }
 
-/* The target executes what had to wait behind a send. */
+/* The write waits behind a send for the target's receive, so the target executes both. */
 static void write_goes_to_registered_memory_alone(void)
 {
 	DAT_RMR_TRIPLET there;
@@ -427,8 +427,8 @@ static void message_in_a_ring_of_another_queue_is_nobodys(void)
 }
 
 /*
- * The list of ports that have events is shared by all peers of a queue. What one of them writes there may be no port; the
- * others say of themselves that they are on the list, and nobody puts them there again.
+ * The ready list is shared by all peers of a queue. If one of them overwrites it with something that is no port, the ports of
+ * the others are lost from it, although their flags say that they are on it, so that nobody adds them again.
  */
 static void events_behind_an_entry_that_is_no_port_are_found(void)
 {
@@ -490,7 +490,7 @@ static void no_more_requests_are_executed_than_there_can_be(void)
 
 static void setup(void)
 {
-	/* the other process corrupts it beside all rules, but the threads here obey them */
+	/* The corrupting thread writes without synchronisation on purpose, which the thread sanitizer reports. */
 	if (API_UNDER_TSAN)
 		check_skip("the corrupter is a race by itself");
 }

@@ -14,7 +14,7 @@
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 #define PZ	3
 
-/* Two ranges, of which no mixture is allowed: neither's start with the other's length. */
+/* Two ranges. A check that mixes the start of one with the length of the other allows an access that neither allows. */
 static const struct datp_rge ranges[2] = {
 	{ .addr = 0x100000, .len = 0x8000 },
 	{ .addr = 0x900000, .len = 0x40 },
@@ -69,7 +69,7 @@ static struct soft_request bind_post(const struct datp_rge *range)
 	struct soft_request r;
 
 	REQUIRE(soft_rmr_prepare(t.ia, &t.rmr, &wqe, &t.lmr.base, &e) == DATP_OK);
-	soft_window_forget(t.ia, e.remote.rmr_context); /* it is the bounce thread's */
+	soft_window_forget(t.ia, e.remote.rmr_context); /* the record is for the bounce thread, which this test does not have */
 	REQUIRE(soft_request_copy(&r, &e, &layout));
 	return r;
 }
@@ -90,7 +90,7 @@ static void *onlooker(void *arg)
 		uint32_t context =
 			atomic_load_explicit(&t.ia->mr[index].context, memory_order_relaxed);
 
-		/* the short range with the long one's length, and the long one's start with both of the other */
+		/* each of these accesses is beyond either range, and within a mixture of the two */
 		wrong += context && allowed(context, ranges[1].addr, ranges[1].len + 1);
 		wrong += context && allowed(context, ranges[0].addr + ranges[0].len, 1);
 		wrong += context && allowed(context, ranges[1].addr - 1, 2);
@@ -116,15 +116,15 @@ static void rebind_is_never_seen_by_halves(void)
 }
 
 /*
- * Executors of endpoints that bind one window at once: more than there are processors, so that they interrupt each other.
- * In one round they use fewer contexts than a window has. A later one may have the context of one that was interrupted
- * before it has looked, and then what that finds is rightly another's.
+ * Threads that stand for the executors of several endpoints, which all bind one window at the same time. There are more than
+ * processors, so that they interrupt each other. In a round they make fewer binds than a window has contexts. With more, a
+ * thread that was interrupted between its bind and its check might find a later bind with the same context, which is correct.
  */
 enum { EXECUTORS = 4, ROUNDS = 2000, BINDS_A_ROUND = (1 << SOFT_MR_GEN_BITS) / EXECUTORS - 1 };
 
 static pthread_barrier_t round_ends;
 
-/* Counts what is found to be another's. */
+/* Counts the binds after which this thread's context has the range of another thread. */
 static void *rebinder(void *arg)
 {
 	const struct datp_rge *range = arg;
@@ -158,7 +158,7 @@ static void window_bound_by_two_executors_at_once_is_no_mixture(void)
 		CHECK_EQ_INT((uintptr_t)wrong, 0);
 	}
 	pthread_barrier_destroy(&round_ends);
-	/* whichever was the last: the next one counts */
+	/* whichever bind was the last one, the next bind decides */
 	r = bind_post(&ranges[1]);
 	soft_mr_bind(t.ia->mr, &r, PZ);
 	CHECK(allowed(r.remote.rmr_context, ranges[1].addr, ranges[1].len));
@@ -223,7 +223,7 @@ static void context_is_not_used_again_soon(void)
 		REQUIRE(lmr.base.lmr_context != first);
 		REQUIRE(lmr.base.lmr_context && lmr.base.lmr_context < 1u << 31);
 	}
-	/* and the table has not grown for it */
+	/* the entries have been reused, so the table has not grown */
 	CHECK(t.ia->mr_used < 10000);
 	soft_lmr_free(&lmr.base);
 }

@@ -1,16 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Where a Debian of another release comes from. Sourced; sets suite, and needs build. needs_root_and_archive sets archive.
+# The archive from which the tests make a Debian of another release. Sourced. It sets suite; needs_root_and_archive sets archive,
+# and needs the caller's variable build.
 suite=trixie
 
-# skip REASON: a Debian cannot be made here
+# skip REASON: ends the program, because a Debian cannot be made here
 skip()
 {
 	printf 'systems: %s\n' "$1" >&2
 	exit 77
 }
 
-# The archive that apt has main packages of Debian's from: the site of its first such list
+# Prints the URL of the archive from which apt gets Debian's packages: that of its first list of packages
 archive_of_apt()
 {
 	apt-get indextargets --format '$(SITE)' 'Origin: Debian' 'Label: Debian' 'Created-By: Packages' 2>/dev/null | head -n 1

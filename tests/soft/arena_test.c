@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The arena: pieces that do not overlap, come back and are used again, and what a peer says of its memory. */
+/* The arena: its pieces do not overlap and are reused after they have been freed. And the checks of what a peer says of its own. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void arena_close(void)
 	ia = NULL;
 }
 
-/* How much of the arena has been given out at all. */
+/* Returns how much of the arena has ever been given out. */
 static uint64_t used(void)
 {
 	return ia->arena->size;
@@ -128,7 +128,7 @@ static void place_outside_an_extent_is_none(void)
 
 /* ------------------------------------------------------------------ a peer's memory */
 
-/* A peer that is this arena, as another process would see it. */
+/* Returns a peer whose arena is this one, mapped as by another process. */
 static struct soft_peer other_process(void)
 {
 	return (struct soft_peer){ .ia = ia, .arena_fd = ia->arena->fd, .name = 1 };
@@ -149,7 +149,7 @@ static void only_memory_that_a_peer_has_is_mapped(void)
 	CHECK_EQ_INT(*there, 0x77);
 	CHECK(soft_peer_map(&peer, &ref, 5000) == there);
 	CHECK(soft_peer_map(&peer, &ref, ref.extent_len + 1) == NULL);
-	ref.extent_len = 1ull << 41; /* beyond the end of the file: it would be a SIGBUS */
+	ref.extent_len = 1ull << 41; /* beyond the end of the file: an access there would raise SIGBUS */
 	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
 	ref.extent_len = UINT64_MAX - 4095;
 	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
@@ -185,7 +185,7 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	CHECK_EQ_INT(mask, 127);
 	ring->mask = UINT32_MAX;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
-	/* its cells would fit, but not its reservations */
+	/* the cells would fit, but not the reservations after them */
 	ring->mask = (uint32_t)(pieces[0].ref.extent_len / sizeof(ring->cell[0]) - 1) | 0x1fff;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
 	ring->mask = 126; /* no power of two */
@@ -197,7 +197,7 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	layout.rq_stride = 64;
 	layout.rq_offset = sizeof(*port);
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == port);
-	layout.rq_offset++; /* what is not aligned */
+	layout.rq_offset++; /* not aligned */
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 	layout.rq_offset = 2u << 20;
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
@@ -211,11 +211,11 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 	layout.sq_mask = 7;
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == port);
-	layout.sq_stride -= 8; /* the last one would not be whole */
+	layout.sq_stride -= 8; /* each entry is shorter than a request */
 	CHECK(soft_peer_port(&peer, &pieces[1].ref, &layout) == NULL);
 }
 
-/* The kernel would send a signal that ends the program. */
+/* If the file grew beyond the limit on the size of files, the kernel would end the program by a signal. */
 static void file_that_must_not_grow_is_no_memory(void)
 {
 	struct rlimit limit, little;
@@ -235,7 +235,7 @@ static void file_that_must_not_grow_is_no_memory(void)
 	REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-/* Bytes of address space that the process has now; a sanitizer's shadow memory is among them. */
+/* Returns how many bytes of address space the process uses now, including a sanitizer's shadow memory. */
 static uint64_t address_space(void)
 {
 	unsigned long long pages = 0;
@@ -246,7 +246,7 @@ static uint64_t address_space(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* No addresses for a large piece: a small one is there all the same, and a large one when there are. */
+/* If there is no address space for a large piece, small ones can still be had, and large ones again when there is some. */
 static void piece_that_cannot_be_had_leaves_the_others(void)
 {
 	struct rlimit limit, little;
@@ -265,7 +265,7 @@ static void piece_that_cannot_be_had_leaves_the_others(void)
 	CHECK_EQ_INT(soft_arena_alloc(ia, SOFT_KIND_OTHER, 8ull << 30, &pieces[1]), DATP_OK);
 }
 
-/* Whoever has the descriptor can neither change the length nor forbid anything. */
+/* A peer that has the descriptor can neither change the file's length nor add a seal. */
 static void nobody_changes_the_file(void)
 {
 	struct stat st;
@@ -275,7 +275,7 @@ static void nobody_changes_the_file(void)
 	CHECK(ftruncate(ia->arena->fd, 1ll << 45) < 0);
 	REQUIRE(fstat(ia->arena->fd, &st) == 0);
 	CHECK_EQ_INT((uint64_t)st.st_size, ia->arena->room);
-	CHECK_EQ_INT(st.st_blocks, 0); /* and it costs nothing */
+	CHECK_EQ_INT(st.st_blocks, 0); /* no page has been allocated */
 }
 
 static void only_a_file_that_keeps_its_pages_stays(void)
@@ -289,7 +289,7 @@ static void only_a_file_that_keeps_its_pages_stays(void)
 	CHECK(!soft_file_stays(-1));
 	REQUIRE(fcntl(plain, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
 	CHECK(soft_file_stays(plain));
-	if (huge >= 0) { /* else this kernel has none */
+	if (huge >= 0) { /* otherwise this kernel has no huge pages */
 		REQUIRE(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
 		CHECK(!soft_file_stays(huge));
 		close(huge);

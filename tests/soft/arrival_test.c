@@ -20,7 +20,7 @@
 #define LONGEST 200000u
 #define BURST	(ENDS * EACH)
 
-/* How the receiver looks. */
+/* How the receiver looks for completions. */
 enum look { LATE, POLLING, WAITING };
 
 static struct {
@@ -31,10 +31,10 @@ static struct {
 	unsigned int seed;
 } my;
 
-/* What the peer has by the fork, and the qualifier, which it tells. */
+/* The parameters of a test, which the peer inherits by the fork, and the qualifier at which it listens. */
 static struct {
 	enum look look;
-	bool mixed; /* else 64 bytes on each, and then 100,000 on each */
+	bool mixed; /* mixed lengths; otherwise 64 bytes on each endpoint, and then 100,000 on each */
 	bool shared; /* the receiver has an SRQ */
 	unsigned int rounds;
 	DAT_CONN_QUAL qual;
@@ -87,7 +87,7 @@ static void established(void)
 
 /* ------------------------------------------------------------------ the receiver */
 
-/* All that has been completed in this round is in the order of its numbers. */
+/* Checks that the completion is of the next message in the order of their numbers. */
 static void take(uint32_t *number, const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -118,7 +118,7 @@ static void look_until(uint32_t *number, uint32_t end)
 	REQUIRE_EQ_INT(*number, end);
 }
 
-/* A receive for message `n` of a round; those of an SRQ go to whichever comes. */
+/* Posts the receive for message `n` of a round. With an SRQ any message may take it. */
 static DAT_RETURN post(uint32_t n)
 {
 	DAT_LMR_TRIPLET seg = api_seg(&my.buf, place(n), LONGEST);
@@ -138,7 +138,7 @@ static void receive_all(void)
 			REQUIRE_DAT(post(n), DAT_SUCCESS);
 		check_signal(CHECK_PARENT);
 		if (how.look == LATE) {
-			check_await(CHECK_PARENT); /* all has been sent */
+			check_await(CHECK_PARENT); /* all messages have been sent */
 			nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
 		}
 		end = number + BURST;
@@ -178,7 +178,7 @@ static uint32_t length(uint32_t n)
 	return n < ENDS ? 64 : 100000;
 }
 
-/* The endpoint of each message: a receive is posted for each of its four. */
+/* Chooses the endpoint of each message of a round. Each endpoint gets four messages, for which it has receives. */
 static void deal(uint32_t *order)
 {
 	for (uint32_t n = 0; n < BURST; n++)
@@ -297,7 +297,7 @@ static const struct check_test tests[] = {
 
 static const struct check_suite arrival = { .name = "arrival", .teardown = api_close, .tests = tests };
 
-/* Each processor has a process that only computes, so every side is stopped in the middle of what it does. */
+/* A process for each processor that only computes, so that each side is preempted in the middle of its work. */
 #define HOGS 64
 static pid_t hog[HOGS];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bounce path between two processes: questions, answers, and a peer that gives none because it is dead. */
+/* The bounce path between two processes: what is asked of a bounce thread, its answers, and a peer that is dead and gives none. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -28,7 +28,7 @@
 #define ROOM  (1u << 20)
 #define SLOTS 16
 
-/* Two IAs over one arena, the asker's here and the answering one in a peer. */
+/* Two IAs over one arena. The one in the test asks, and the bounce thread of the one in a forked peer answers. */
 static struct {
 	struct soft_ia *here, *there;
 	struct soft_peer peer; /* `there`, as seen from here */
@@ -40,7 +40,7 @@ static struct {
 	struct soft_lmr lmr; /* all of `memory`, at `there` */
 	struct soft_ep asker, owner; /* a connection between the two */
 	int far_end;	       /* of the link */
-	unsigned char *memory; /* the peer's own copy is what is asked for */
+	unsigned char *memory; /* after the fork both processes have a copy: the peer's is accessed */
 	unsigned char *local;
 	pid_t pid;
 } t;
@@ -79,14 +79,14 @@ static void join(struct soft_ep *ep, struct soft_ep *to, struct soft_peer *peer)
 	atomic_store(&ep->port->open, ep->gen);
 }
 
-/* All requests that the queues have room for count as posted: each question writes its own. */
+/* Marks all requests of the queues as posted. Each question writes the request that it is about. */
 static void connect_both(void)
 {
 	t.pz.id = 7;
 	t.other_pz.id = 8;
 	make(&t.asker, t.here);
 	make(&t.owner, t.there);
-	t.asker.gen += 100; /* they count for themselves */
+	t.asker.gen += 100; /* each side has generations of its own */
 	join(&t.asker, &t.owner, &t.peer);
 	join(&t.owner, &t.asker, &t.back);
 	atomic_store(&t.asker.port->sq_posted, SLOTS);
@@ -158,7 +158,7 @@ static void be_silent(void *arg)
 	pause();
 }
 
-/* As `answer`, and looks at what comes: all of it, once the last byte is there. */
+/* As answer(), and polls the last byte of the data: when that has arrived, all of them must be there. */
 static void answer_and_poll(void *arg)
 {
 	size_t len = *(size_t *)arg;
@@ -250,7 +250,7 @@ static struct soft_right right_of(uint32_t slot, bool initiator)
 				    .initiator = initiator };
 }
 
-/* Of the request in that slot as it is. */
+/* Asks for the memory of the request in that slot, which is used as it is. */
 static int ask_for(uint32_t slot, bool write, unsigned char *local, size_t len)
 {
 	struct soft_right right = right_of(slot, true);
@@ -300,13 +300,13 @@ static void bytes_travel_both_ways_in_every_length(void)
 		CHECK_EQ_INT(ask(false, back, t.memory + i, lengths[i]), 0);
 		CHECK_EQ_MEM(back, t.local, lengths[i]);
 	}
-	/* it was the peer's memory, not ours */
+	/* the peer's copy of the memory was written, not this one */
 	CHECK_EQ_INT(t.memory[0], 0);
 	free(back);
 	finish();
 }
 
-/* A receive of two segments, posted there. */
+/* Posts a receive of two segments at the side that answers. */
 static void post_receive(unsigned char *first, unsigned char *second, size_t len)
 {
 	struct soft_desc *desc = soft_port_desc(t.owner.port, &t.owner.layout, t.owner.layout.rq_base);
@@ -364,7 +364,7 @@ static void target_asks_for_the_initiators_part(void)
 	soft_list_one(&l, (uintptr_t)t.local, 100);
 	CHECK_EQ_INT(soft_bounce_ask(&t.peer, true, false, &l, &right, 100), 0);
 	CHECK_EQ_MEM(t.local, t.memory, 100);
-	/* it is done */
+	/* the request is done, so its memory must not be accessed any more */
 	atomic_store(&t.owner.port->sq_done, 1);
 	soft_list_one(&l, (uintptr_t)t.local, 100);
 	CHECK_EQ_INT(soft_bounce_ask(&t.peer, true, false, &l, &right, 100), EFAULT);
@@ -422,7 +422,7 @@ static void memory_that_is_not_there_is_a_fault(void)
 {
 	if (!soft_xfer_allowed())
 		check_skip("the kernel refuses what the bounce thread would find out with");
-	/* behind the end of what the peer has mapped there, too */
+	/* the peer, which is forked below, has no memory there either */
 	munmap(t.memory + ROOM / 2, ROOM / 2);
 	start(answer, NULL);
 	CHECK_EQ_INT(ask(true, t.local, t.memory + ROOM / 2 - 100, 300), EFAULT);
@@ -447,7 +447,7 @@ static void travel_where_writev_is_refused(bool before)
 	free(back);
 }
 
-/* A filter of system calls can refuse one of the two that copy. */
+/* A filter of system calls can refuse one of the two calls that copy, and allow the other. */
 static void bytes_travel_where_only_writev_is_refused(void)
 {
 	travel_where_writev_is_refused(true);
@@ -468,7 +468,7 @@ static int ask_with(DAT_RMR_CONTEXT context, bool write, unsigned char *remote, 
 	return ask_for(0, write, t.local, len);
 }
 
-/* A hostile peer writes any request into its queue, and what it likes into the table of regions. */
+/* A hostile peer writes any request into its queue, and any values into the table of regions. */
 static void memory_without_the_right_is_neither_read_nor_written(void)
 {
 	static const unsigned char canary[8] = "canary!";
@@ -495,7 +495,7 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 	/* registered without a remote right */
 	CHECK_EQ_INT(ask_with(local.base.rmr_context, false, t.memory + 4096, 8), EFAULT);
 	CHECK_EQ_INT(ask_with(local.base.rmr_context, true, t.memory + 4096, 8), EFAULT);
-	/* nor by a window that nobody has made, nor by another generation */
+	/* nor by a window that was never created, nor with another generation */
 	t.there->mr[77] = t.there->mr[SOFT_MR_INDEX(c)];
 	atomic_store(&t.there->mr[77].context, 77 << SOFT_MR_GEN_BITS | 1);
 	atomic_store(&t.there->mr[77].lmr, local.base.lmr_context);
@@ -531,7 +531,7 @@ static void window_make(struct soft_rmr *rmr)
 	REQUIRE(soft_rmr_create(&rmr->base) == DATP_OK);
 }
 
-/* The owner posts it; `lmr` NULL: an unbind. */
+/* Posts a bind at its owner; with a NULL `lmr`, an unbind. */
 static void window_post(struct bind *bind, struct soft_rmr *rmr, struct soft_ep *ep, uint32_t seq,
 			struct soft_lmr *lmr, unsigned char *at, uint64_t len,
 			DAT_MEM_PRIV_FLAGS priv)
@@ -556,7 +556,7 @@ static void window_execute(const struct bind *bind)
 	(void)soft_mr_bind(t.there->mr, &bind->r, t.pz.id);
 }
 
-/* The owner finds that it has been executed. */
+/* Completes a bind at its owner. */
 static void window_reap(struct bind *bind, bool good)
 {
 	struct datp_rmr *rmr = bind->wqe.rmr;
@@ -566,7 +566,7 @@ static void window_reap(struct bind *bind, bool good)
 	(void)soft_rmr_done(rmr, bind->r.remote.rmr_context, bind->r.remote.len, good);
 }
 
-/* What a peer may write into the table for this bind to be found there as it likes. */
+/* Writes this bind into the table of regions with any range and rights, as a peer can. */
 static void window_forge(const struct bind *bind, unsigned char *at, uint64_t len, uint32_t priv)
 {
 	struct soft_mr *mr = &t.there->mr[SOFT_MR_INDEX(bind->r.remote.rmr_context)];
@@ -596,7 +596,7 @@ static void window_that_a_peer_has_forged_opens_nothing(void)
 	window_execute(&first);
 	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4096), 0);
 	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4097), EFAULT);
-	/* all of the region, and to write as well */
+	/* a forged range, the whole region, and a forged right to write */
 	window_forge(&first, t.memory, ROOM, DAT_MEM_PRIV_ALL_FLAG);
 	CHECK_EQ_INT(read_by(&first, t.memory, 4096), EFAULT);
 	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4097), EFAULT);
@@ -612,7 +612,8 @@ static void window_that_a_peer_has_forged_opens_nothing(void)
 }
 
 /*
- * Once the later bind has been reaped. Until then both count, as the peer may not have come to it.
+ * The old place is closed when the later bind has been completed at its owner. Until then both places are open, because the
+ * peer may not have executed the later bind yet.
  */
 static void window_that_was_bound_anew_opens_the_old_place_no_more(void)
 {
@@ -632,7 +633,7 @@ static void window_that_was_bound_anew_opens_the_old_place_no_more(void)
 	CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), 0);
 	window_forge(&first, t.memory, 4096, priv);
 	CHECK_EQ_INT(read_by(&first, t.memory, 8), EFAULT);
-	/* one that fails changes nothing, and opens nothing afterwards */
+	/* a bind that fails changes nothing, and opens no place later */
 	window_post(&failed, &rmr, &t.owner, 2, &t.lmr, t.memory + 16384, 4096, priv);
 	window_reap(&failed, false);
 	window_forge(&failed, t.memory + 16384, 4096, priv);
@@ -651,7 +652,7 @@ static void window_that_was_bound_anew_opens_the_old_place_no_more(void)
 }
 
 /*
- * Over two endpoints either bind may be the later one: the table that both are executed in says
+ * If a window is bound over two endpoints, either bind may be executed last. The table of regions says
  * which it was.
  */
 static void of_two_binds_at_once_one_counts(void)
@@ -673,7 +674,7 @@ static void of_two_binds_at_once_one_counts(void)
 		window_reap(&second, true);
 		CHECK_EQ_INT(read_by(&first, t.memory, 8), later ? EFAULT : 0);
 		CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), later ? 0 : EFAULT);
-		/* posted when both had been reaped: later than both */
+		/* posted after both had been completed, so it is later than both */
 		window_post(&third, &rmr, &other, 1, &t.lmr, t.memory + 16384, 4096, priv);
 		window_reap(&third, true);
 		CHECK_EQ_INT(
@@ -686,7 +687,7 @@ static void of_two_binds_at_once_one_counts(void)
 	soft_bounce_stop(t.there);
 }
 
-/* Everything but the connection is good. */
+/* The request and its memory are valid, but not the connection. */
 static void nothing_is_moved_without_a_connection(void)
 {
 	struct soft_right right = right_of(0, true);
@@ -719,7 +720,7 @@ static void nothing_is_moved_without_a_connection(void)
 	soft_bounce_stop(t.there);
 }
 
-/* A peer that is stopped: the next question does not even wait. */
+/* If the peer is stopped, only the first question waits for it. */
 static void bounce_thread_that_does_not_answer_is_waited_for_once(void)
 {
 	struct soft_mailbox *b = t.peer.mailbox;
@@ -729,7 +730,7 @@ static void bounce_thread_that_does_not_answer_is_waited_for_once(void)
 	CHECK_EQ_INT(ask(true, t.local, t.memory, 8), ETIMEDOUT);
 	t.here->patience_ms = 3600000;
 	CHECK_EQ_INT(ask(true, t.local, t.memory, 8), ETIMEDOUT);
-	/* until it has gone on */
+	/* the peer has gone on */
 	b->error = 0;
 	atomic_store(&b->state, SOFT_MAILBOX_DONE);
 	t.here->patience_ms = 50;
@@ -746,7 +747,7 @@ static void *killing_thread(void *arg)
 	return NULL;
 }
 
-/* Nobody here has noticed, and the one who waits may be the only one who could. */
+/* No other thread has noticed the death, so the thread that waits has to notice it. */
 static void peer_that_dies_with_the_question_in_hand_is_found_out(void)
 {
 	pthread_t thread;
@@ -760,7 +761,7 @@ static void peer_that_dies_with_the_question_in_hand_is_found_out(void)
 	check_kill(t.pid);
 }
 
-/* It may have asked at the last moment; what it asked of is the consumer's again by then. */
+/* A peer may ask just before it dies. When its death has been handled, the memory belongs to the program again. */
 static void question_of_a_dead_peer_is_not_answered(void)
 {
 	struct soft_peer witness = { .ia = t.here, .header = t.there->header };
@@ -779,7 +780,7 @@ static void question_of_a_dead_peer_is_not_answered(void)
 	CHECK(soft_bounce_serve(t.there, &t.back, &t.mailbox) != DATP_OK);
 	memset(t.memory, 0, 100);
 	atomic_store(&question->state, SOFT_MAILBOX_ASKED);
-	/* which is looked at after the other one */
+	/* the question of a second peer, which is looked at after that of the dead one */
 	t.peer = witness;
 	t.owner.peer = &back;
 	CHECK_EQ_INT(ask(true, t.local, t.memory + 4096, 100), 0);

@@ -12,7 +12,7 @@ enum { LIMIT = 100000 }; /* far beyond any bound */
 
 static unsigned int filled;
 
-/* Something has arrived since the queue was emptied. */
+/* Plays a peer that has filled the queue again since it was emptied. */
 static bool peer_fills_it(void)
 {
 	REQUIRE(++filled < LIMIT);
@@ -27,7 +27,7 @@ static bool peer_fills_it(void)
 
 void service_thread_leaves_a_queue_that_is_never_empty(void);
 
-/* It comes back to that queue, after it has done what else there is to do. */
+/* The service thread rings for itself, so that it comes back to that queue after its other work. */
 void service_thread_leaves_a_queue_that_is_never_empty(void)
 {
 	struct soft_ia *ia = calloc(1, sizeof(*ia));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loops over words that a peer can write, in files that the model checker does not run: each has a bound. The peer is
- * played by a macro in the place of the operation that it interferes with, and is always first. bounds_serve.c has the
- * other half, since the two files define the same names.
+ * Loops over words that a peer can write, in files that the model checker does not run: each has a bound. A macro takes the
+ * place of the operation with which a peer can interfere, and always lets the peer win. bounds_serve.c has the other half of
+ * the tests, since the two files that are included define the same names.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool peer_is_first(uint32_t *old)
 
 void service_thread_leaves_a_queue_that_is_never_empty(void);
 
-/* Nobody binds, as if another bind were under way. */
+/* The bind gives up without binding, as if another bind were under way. */
 static void bind_of_a_window_that_changes_all_the_time_is_given_up(void)
 {
 	struct soft_mr *table = calloc(2, sizeof(*table));

@@ -223,14 +223,14 @@ static void child_inherits_it_only_after_the_free(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
 
-/* What the program does with its memory is its own affair, also while it is registered. */
+/* A program may change the mapping of its memory while it is registered: the free leaves the new mapping alone. */
 static void change_of_the_mapping_survives_the_free(void)
 {
 	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
 
 	REQUIRE(mprotect(memory, size, PROT_READ) == 0);
 	unregister(&buf);
-	CHECK(shared(memory)); /* private memory in its place could be written */
+	CHECK(shared(memory)); /* if it were private memory again, it could be written */
 	map_anew(MAP_PRIVATE);
 	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
 	map_anew(MAP_SHARED);
@@ -275,7 +275,7 @@ static void adapters_without_it_keep_a_range_as_well(void)
 	REQUIRE_DAT(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, page, pz, LOCAL, &lmr, &context, NULL, NULL, NULL),
 		    DAT_SUCCESS);
 	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
-	CHECK(!shared(memory)); /* it came later */
+	CHECK(!shared(memory)); /* the other adapter had registered a part of it before */
 	REQUIRE_DAT(dat_lmr_free(lmr), DAT_SUCCESS);
 	unregister(&buf);
 	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);

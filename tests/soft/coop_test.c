@@ -54,7 +54,7 @@ static int copy(bool initiator, const void *from, unsigned int limit)
 			      initiator ? &tlist : &ilist, limit);
 }
 
-/* Which pieces have been copied, a bit each: all of a piece or nothing. */
+/* Returns a bit for each piece that has been copied. Checks that each has been copied as a whole or not at all. */
 static unsigned int copied(void)
 {
 	unsigned int set = 0;
@@ -87,7 +87,7 @@ static void holder_copies_all_when_nobody_comes(void)
 	CHECK(exec_lock() == ((uint64_t)GEN << 32 | SOFT_EXEC_HELD));
 }
 
-/* The initiator's from the front, the target's from the back. */
+/* The initiator takes pieces from the front, the target from the back. */
 static void each_piece_is_copied_by_one_side(void)
 {
 	soft_coop_open(t.port, SEQ, LEN);
@@ -102,7 +102,7 @@ static void each_piece_is_copied_by_one_side(void)
 	CHECK_EQ_INT(soft_coop_settle(t.port, 0), SOFT_COOP_DONE);
 }
 
-/* Of any length: what one side begins and the other one ends is whole. */
+/* A message of any length is copied whole if both sides copy pieces of it. */
 static void lengths_are_cut_without_rest(void)
 {
 	static const uint64_t lengths[] = { SOFT_COOP_MIN, SOFT_COOP_MIN + 1, SOFT_COOP_QUARTERS - 1,
@@ -131,7 +131,7 @@ static void lengths_are_cut_without_rest(void)
 	free(to);
 }
 
-/* They are counted in 16 bits. */
+/* Pieces are counted in 16 bits. */
 static void greatest_message_has_few_enough_pieces(void)
 {
 	uint64_t len = 1ull << 40;
@@ -144,7 +144,7 @@ static void greatest_message_has_few_enough_pieces(void)
 	CHECK(!soft_coop_wanted(t.port));
 }
 
-/* It may be stopped there, or dead. */
+/* The helper may be stopped at its piece, or dead. */
 static void exec_lock_is_left_to_a_helper_at_its_piece(void)
 {
 	soft_coop_open(t.port, SEQ, LEN);
@@ -187,7 +187,7 @@ static void pieces_of_another_request_are_not_taken(void)
 	CHECK(soft_coop_wanted(t.port));
 }
 
-/* The execution lock of its holder, who died, has been taken for the next connection meanwhile. */
+/* The holder has died, and its execution lock is used for the next connection now. */
 static void helper_of_an_earlier_connection_leaves_nothing(void)
 {
 	uint64_t next = (uint64_t)(GEN + 1) << 32 | SOFT_EXEC_HELD | SOFT_EXEC_TARGET;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * More short messages than a connection may have unmatched: what waits at the sender loses nothing,
- * and comes to its end.
+ * More short messages than a connection may have sent without a receive: the others wait at the
+ * sender, keep their flags, and arrive in the end.
  */
 #include "api.h"
 
@@ -18,7 +18,7 @@ static void setup(void)
 	buf = api_buf(MESSAGES * SIZE, DAT_MEM_PRIV_ALL_FLAG);
 }
 
-/* An end whose queues of events are as long as it takes. */
+/* Makes an end whose EVDs have room for all its events. */
 static void end_make(struct api_end *end, DAT_SRQ_HANDLE srq, DAT_COMPLETION_FLAGS recv_flags)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = MESSAGES,
@@ -59,7 +59,7 @@ static void receive_some(uint64_t first, uint64_t last)
 
 /*
  * The solicited one waits at its sender until the receiver has taken those before it; then the
- * sender's next post sends it on its way, and it wakes who waits when a receive is posted for it.
+ * sender's next post sends it, and it wakes the waiter when a receive is posted for it.
  */
 static void solicited_message_beyond_the_credits_wakes_as_well(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is used comes back: shared memory, file descriptors, slots and names over very many connections, also when the
- * other side is killed; and very many connections at a time.
+ * Resources are given back: shared memory, file descriptors, slots and names, over very many connections, also if the other
+ * side is killed. And very many connections at a time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void one_cycle(struct api_buf *buf)
 	api_pair_make(&pair, NULL);
 	for (uint64_t n = 0; n < 4; n++)
 		REQUIRE_DAT(api_recv(pair.b.ep, buf, 0, 8000, n), DAT_SUCCESS);
-	/* more than are received: what is left has slots, too */
+	/* more messages than receives, so that some that are never received occupy slots */
 	for (uint64_t n = 0; n < 8; n++)
 		REQUIRE_DAT(api_send(pair.a.ep, buf, 0, n % 2 ? 5000 : 50, n, 0), DAT_SUCCESS);
 	API_DTO(pair.b.recv, pair.b.ep, 0, DAT_DTO_SUCCESS, 50);
@@ -133,7 +133,7 @@ static void victim(void *arg)
 	pause();
 }
 
-/* It has messages in slots of ours, which it never took; some of connections that we had ended before. */
+/* The killed process has not taken messages that are in slots of ours, some of them of connections that had already ended. */
 static void slots_and_names_of_the_killed_come_back(void)
 {
 	DAT_EP_ATTR attr = { .max_request_dtos = 64 };
@@ -242,7 +242,7 @@ static void many_peer(void *arg)
 	api_close();
 }
 
-/* One ring for all of them, which they fill; and then the endpoints end all at once. */
+/* All connections share one ring, and fill it. Then all endpoints end at once. */
 static void many_connections_of_two_processes_share_their_queues(void)
 {
 	pid_t peer = check_fork(many_peer, NULL);
@@ -301,13 +301,13 @@ static void starved_peer(void *arg)
 	check_stderr_begin();
 	getrlimit(RLIMIT_NOFILE, &limit);
 	none = limit;
-	none.rlim_cur = (rlim_t)(dup(0)); /* the next one would have this number, and may not */
+	none.rlim_cur = (rlim_t)(dup(0)); /* the number of the next descriptor, which the limit forbids */
 	close((int)none.rlim_cur);
 	setrlimit(RLIMIT_NOFILE, &none);
 	cpu = cpu_ms();
 	check_put(CHECK_PARENT, &qual, sizeof(qual));
 	check_await(CHECK_PARENT);
-	/* the service thread does not go round and round about what it cannot take */
+	/* the service thread does not spin because of the connection that it cannot accept */
 	CHECK(cpu_ms() - cpu < 150);
 	CHECK_DAT(api_connect(end.ep, qual), DAT_INSUFFICIENT_RESOURCES);
 	CHECK_EQ_INT(api_state(end.ep), DAT_EP_STATE_UNCONNECTED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The end of connections under fire: what is posted, accepted, given up, freed or connected anew at the same time.
- * All in one process; where it matters the other side is an IA of its own, whose service thread a test can hold up.
+ * The end of a connection while another thread posts, accepts, gives up, frees or connects anew. Both sides are in one
+ * process. Some tests use a second IA for the other side, so that they can block its service thread.
  */
 #include <sched.h>
 #include <semaphore.h>
@@ -20,7 +20,7 @@ static struct api_pair pair;
 static struct api_buf buf;
 static uint64_t begin; /* of the test */
 
-/* So many rounds, or, on a machine that is very busy, those that there is time for. */
+/* Returns true if another round is to be made. On a very busy machine there are only as many as there is time for. */
 static bool goes_on(int round, int rounds)
 {
 	return !round || (round < rounds && check_now_ms() < begin + check_patience_ms());
@@ -39,7 +39,7 @@ struct poster {
 	DAT_EP_HANDLE ep;
 	uint64_t accepted;
 	_Atomic bool posting;
-	DAT_RETURN wrong; /* other than success and "no room" */
+	DAT_RETURN wrong; /* a result other than success and "no room" */
 };
 
 static DAT_RETURN post_any(DAT_EP_HANDLE ep, unsigned int n)
@@ -84,7 +84,7 @@ static uint64_t events_taken(DAT_EVD_HANDLE evd)
 	return count;
 }
 
-/* The peer ends it, so it is the service thread that this one's posts run into. */
+/* The peer ends the connection, so the posts of this thread race with its service thread. */
 static void every_post_amid_the_end_completes_once(void)
 {
 	api_pair_make(&pair, NULL);
@@ -117,13 +117,13 @@ static void every_post_amid_the_end_completes_once(void)
 
 static void *disconnect_thread(void *arg)
 {
-	/* as soon as the endpoint is on its way; before that, and after, it is refused or nothing */
+	/* the call is refused until the accept has begun */
 	while (DAT_GET_TYPE(dat_ep_disconnect(arg, DAT_CLOSE_ABRUPT_FLAG)) == DAT_INVALID_STATE)
 		;
 	return NULL;
 }
 
-/* Whatever the order, both sides get to the end of it. */
+/* In whatever order the two calls come, both sides get an event of the end. */
 static void disconnect_amid_the_accept_is_told_to_the_other_side(void)
 {
 	api_end_make(&pair.a, NULL);
@@ -150,7 +150,7 @@ static void disconnect_amid_the_accept_is_told_to_the_other_side(void)
 
 /* ------------------------------------------------------------------ another IA */
 
-/* An IA that connects to `api`, with objects of its own; two endpoints. */
+/* A second IA, with objects of its own, whose two endpoints connect to `api`. */
 static struct {
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
@@ -165,7 +165,7 @@ static void other_open(void)
 	DAT_IA_HANDLE mine = api.ia;
 
 	REQUIRE_DAT(dat_ia_open(api_ia_name(), 8, &async, &other.ia), DAT_SUCCESS);
-	api.ia = other.ia; /* the helpers make their objects there */
+	api.ia = other.ia; /* so that the helpers of the API tests create their objects on it */
 	other.pz = api_pz();
 	other.dto = api_evd(64, DAT_EVD_DTO_FLAG);
 	other.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
@@ -190,7 +190,7 @@ static void close_all(void)
 	api_close();
 }
 
-/* Waits until an endpoint is connected or over; true: connected. */
+/* Waits for the outcome of a connect. Returns true if the endpoint is connected. */
 static bool settled(DAT_EP_HANDLE ep)
 {
 	REQUIRE_SOON(api_state(ep) == DAT_EP_STATE_CONNECTED ||
@@ -198,7 +198,7 @@ static bool settled(DAT_EP_HANDLE ep)
 	return api_state(ep) == DAT_EP_STATE_CONNECTED;
 }
 
-/* Two connects of two IAs that know nothing of each other yet: the one given up must not cost the other. */
+/* Two connects between two IAs that have no link yet. If one is given up, the other must succeed. */
 static void one_given_up_amid_its_answer_does_not_end_the_other(void)
 {
 	api_end_make(&pair.a, NULL);
@@ -214,14 +214,14 @@ static void one_given_up_amid_its_answer_does_not_end_the_other(void)
 		for (int i = 0; i < 2; i++)
 			REQUIRE_DAT(dat_cr_accept(api_cr(pair.cr_evd), here[i], 0, NULL),
 				    DAT_SUCCESS);
-		/* now and then a bit later; a yield would last long on a busy machine */
+		/* sometimes a little later; a yield would take too long on a busy machine */
 		for (int i = 0; i < 20 * (round % 11); i++)
 			(void)api_state(other.ep[0]);
 		REQUIRE_DAT(dat_ep_disconnect(other.ep[0], DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 		REQUIRE(settled(other.ep[1]));
 		REQUIRE_SOON(api_state(here[0]) == DAT_EP_STATE_DISCONNECTED ||
 			     api_state(here[1]) == DAT_EP_STATE_DISCONNECTED);
-		/* the other one lives, and carries a message */
+		/* the other connection is there, and carries a message */
 		REQUIRE_DAT(dat_ep_post_send(other.ep[1], 0, NULL, api_cookie(1), 0), DAT_SUCCESS);
 		REQUIRE_SOON(api_state(here[0]) == DAT_EP_STATE_CONNECTED ||
 			     api_state(here[1]) == DAT_EP_STATE_CONNECTED);
@@ -236,7 +236,7 @@ static void one_given_up_amid_its_answer_does_not_end_the_other(void)
 	}
 }
 
-/* As if its process had died: all that the other side sees of that is the hang-up. */
+/* Closes the socket, which is all that the other side would see if this process died. */
 static void hang_up(DAT_EP_HANDLE handle)
 {
 	struct soft_ep *ep = soft_ep((struct datp_ep *)handle);
@@ -247,7 +247,7 @@ static void hang_up(DAT_EP_HANDLE handle)
 	datp_unlock(&ia->lock);
 }
 
-/* A request whose sender dies just when it is accepted: the endpoint hears of that, and does not wait for ever. */
+/* If the active side dies while its request is accepted, the endpoint gets an event, and does not wait for ever. */
 static void accept_amid_the_hang_up_fails_with_an_event(void)
 {
 	api_end_make(&pair.b, NULL);
@@ -272,9 +272,9 @@ static void accept_amid_the_hang_up_fails_with_an_event(void)
 }
 
 /*
- * The first message and the word that the peer is there come at the same time, to this thread and
- * to the service thread: whoever gets the message finds the connection established, and that event
- * in its queue.
+ * This thread takes the first message while the service thread is told that the peer has connected.
+ * When the message has completed, the endpoint must be connected, and the event of that must be in its
+ * queue.
  */
 static void first_message_comes_behind_established(void)
 {
@@ -317,7 +317,7 @@ static void hold_up(DAT_PVOID data, DAT_EVD_HANDLE evd)
 	sem_wait(&release);
 }
 
-/* A CNO's agent is called on the service thread, and stays there. */
+/* Blocks the service thread of the other IA: the agent of a CNO, which is called on it, waits for `release`. */
 static void other_hold_up(void)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = NULL, .proxy_agent_func = hold_up };
@@ -334,7 +334,7 @@ static void other_hold_up(void)
 		dat_ep_create(other.ia, other.pz, other.dto, other.dto, evd, NULL, &other.ep[1]),
 		DAT_SUCCESS);
 	api.ia = mine;
-	/* nobody listens there: the event comes, and with it the agent, on the service thread or here */
+	/* nobody listens there, and the event of that triggers the agent, on the service thread or on this one */
 	REQUIRE_DAT(dat_ep_connect(other.ep[1], api_address(), pair.qual, api_patience(), 0, NULL,
 				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		    DAT_SUCCESS);
@@ -343,8 +343,8 @@ static void other_hold_up(void)
 }
 
 /*
- * An endpoint that is connected anew is nothing to its former peer, which has not heard of the end, and posts a
- * receive for which the endpoint's queue holds a message.
+ * A former peer, which has not heard of the end of its connection, posts a receive. The endpoint is connected to another one
+ * meanwhile, and has a message that waits for a receive. The former peer must not get it.
  */
 static void former_peer_gets_nothing_of_the_next_connection(void)
 {
@@ -389,7 +389,7 @@ static void former_peer_gets_nothing_of_the_next_connection(void)
 
 #define LONG_COPY (1u << 20)
 
-/* Looks at memory that is being written, on purpose. */
+/* Reads memory while it is written, on purpose. */
 __attribute__((no_sanitize_thread)) static bool touched(const volatile unsigned char *at)
 {
 	return *at != 0;
@@ -403,8 +403,8 @@ static void *sender_thread(void *arg)
 }
 
 /*
- * The service thread receives, because of the CNO, while the region goes; then the memory may go as well. Over an
- * adapter by which even a long message is copied by its receiver.
+ * Because of the CNO the service thread receives the message. The region is freed in the middle of the copy, and after that the
+ * memory may be unmapped. The adapter is one over which the receiver copies even long messages.
  */
 static void freed_region_is_not_touched_by_a_receive(void)
 {
@@ -426,7 +426,7 @@ static void freed_region_is_not_touched_by_a_receive(void)
 		REQUIRE(pthread_create(&thread, NULL, sender_thread, NULL) == 0);
 		while (!touched(last))
 			;
-		/* it is in the midst of it */
+		/* the copy is under way */
 		CHECK_DAT(dat_lmr_free(into.lmr), DAT_SUCCESS);
 		munmap(mem, LONG_COPY);
 		pthread_join(thread, NULL);
@@ -444,7 +444,7 @@ static void open_eager(void)
 	buf = api_buf(2 << 20, DAT_MEM_PRIV_ALL_FLAG);
 }
 
-/* Fewer segments than a receive has that is posted: it cannot be moved. */
+/* The endpoint cannot get fewer segments than a posted receive has. */
 static void modify_does_not_cut_posted_receives(void)
 {
 	DAT_EP_ATTR attr = { .max_recv_iov = 8, .max_recv_dtos = 4 };

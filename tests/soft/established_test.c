@@ -15,12 +15,12 @@
 
 #include "api.h"
 
-#define PLACE 64u /* of what the client writes */
+#define PLACE 64u /* where the client's data are written */
 
 enum post { SEND, WRITE };
 
 static _Atomic bool held;    /* the service thread does not return from epoll_wait() */
-static _Atomic bool waiting; /* it is there */
+static _Atomic bool waiting; /* the service thread is in epoll_wait() */
 static struct api_end end;
 static struct api_buf buf;
 
@@ -67,7 +67,7 @@ static bool byte_comes(size_t place)
 	return atomic_load(byte(place));
 }
 
-/* It has done all that it had to do with the request, and reads no message that comes from now on. */
+/* Stops the service thread after it has handled the request, so that it reads no message that comes from now on. */
 static void hold(void)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -145,7 +145,7 @@ static void post_upon_data(enum post post)
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	atomic_store(&held, false);
 	check_await(peer);
-	/* the message that the service thread reads then says nothing new */
+	/* the message that the service thread reads now has no further effect */
 	CHECK_DAT(dat_evd_dequeue(end.connect, &event), DAT_QUEUE_EMPTY);
 	check_signal(peer);
 	check_join(peer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The execution lock of a port whose memory had another connection before, and a peer of that one
- * which has not heard of its end: it neither gets the execution lock nor keeps it, and no request
- * of the owner's is left lying because of it. The tests of waiting show what ends the wait for an
- * executor, whatever a peer has written into the shared words.
+ * The execution lock of a port whose memory served another connection before. A peer of that one may
+ * not have heard of its end: it neither gets the execution lock nor keeps it, and no request of the
+ * owner is left unexecuted because of it. Other tests show what ends the wait for an executor, whatever
+ * a peer has written into the shared words.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static struct {
 	struct soft_ep owner;	/* of the port */
 	struct soft_ep far;	/* its peer now */
 	struct soft_ep old;	/* its peer before */
-	struct soft_ring *ring; /* for its events; nobody looks at them */
+	struct soft_ring *ring; /* for the events of the peer, which nobody reads */
 	_Atomic bool stop;
 } t;
 
@@ -83,7 +83,7 @@ static void exec_close(void)
 	t.ia = NULL;
 }
 
-/* An RDMA Write of nothing: executed at once, and it asks for no memory. */
+/* Posts an RDMA Write of length 0, which is executed at once and accesses no memory. */
 static void post(struct soft_ep *ep)
 {
 	uint32_t posted = atomic_load(&ep->port->sq_posted);
@@ -111,7 +111,7 @@ static void peer_of_an_earlier_connection_does_not_get_the_exec_lock(void)
 	post(&t.owner);
 	CHECK(!soft_exec_run(&t.old, false));
 	CHECK(t.owner.port->exec_lock == word);
-	/* nor does it ask who holds it to go round for it */
+	/* nor does it ask a holder to look at the requests again */
 	word |= SOFT_EXEC_HELD;
 	atomic_store(&t.owner.port->exec_lock, word);
 	CHECK(!soft_exec_run(&t.old, false));
@@ -138,7 +138,7 @@ static void count_of_holdings_does_not_run_into_the_generation(void)
 	CHECK_EQ_INT((uint32_t)t.owner.port->exec_lock, 0);
 }
 
-/* What the service thread was asked to end, and did not get to before its calls were cancelled. */
+/* The service thread was to end the connection, and its calls were cancelled before it did. */
 static void reset_ends_what_is_still_open(void)
 {
 	t.peer.users = 2;
@@ -149,7 +149,7 @@ static void reset_ends_what_is_still_open(void)
 	CHECK_EQ_INT(t.peer.users, 1);
 }
 
-/* The peer has died, and left words behind that say what it liked. The kernel knows: its socket has hung up. */
+/* The peer has died, and left any values in the shared words. The hang-up of its socket shows the death. */
 static void death_is_found_whatever_the_word_says(void)
 {
 	static const uint64_t words[] = { SOFT_EXEC_HELD, SOFT_EXEC_HELD | SOFT_EXEC_TARGET,
@@ -167,7 +167,7 @@ static void death_is_found_whatever_the_word_says(void)
 	}
 }
 
-/* It lives, and has the execution lock; nothing but a request that is done ends the wait before the bound. */
+/* The peer lives and holds the execution lock. Only a completed request ends the wait before the bound. */
 static void peer_that_lives_is_waited_for_until_the_bound(void)
 {
 	uint32_t past = atomic_load(&t.owner.port->sq_done);
@@ -199,7 +199,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* What the peer has written says that nobody is at it; a thread of our own is. */
+/* The peer has written that nobody holds the execution lock, but a thread of this process does. */
 static void own_thread_is_waited_for_whatever_the_word_says(void)
 {
 	_Atomic bool worked = false;

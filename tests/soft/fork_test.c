@@ -4,7 +4,7 @@
  * nobody else knows of yet. The child does not exec, and lives on when its parent is killed: it
  * must not have the socket, or else nobody would notice the death.
  *
- * The C library's functions are called by way of those below, which the program itself defines.
+ * The program defines the functions below in place of those of the C library, and they call the real ones.
  */
 #include <dlfcn.h>
 #include <sys/socket.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process takes away memory that it has registered and told its peer of. That is its own error,
- * and no hardware would notice; here the transfer fails and the connection breaks, and neither of
- * the two dies of it.
+ * A process unmaps memory that it has registered and offered to its peer. That is its own error, and
+ * hardware would not notice it. Here the transfer fails and the connection breaks, and neither process
+ * crashes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +24,12 @@ static struct api_buf gone_buf(void)
 
 	REQUIRE(mem != MAP_FAILED);
 	gone = api_buf_in(api.pz, mem, SIZE, DAT_MEM_PRIV_ALL_FLAG);
-	/* the place stays taken, or else the next mapping might move in */
+	/* the addresses stay reserved; otherwise the next mapping might get them */
 	REQUIRE(mmap(mem, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mem);
 	return gone;
 }
 
-/* The connection breaks, and the peer goes on: it ends when it is told to, and well. */
+/* The connection breaks, and the peer goes on until it is told to end. */
 static void lose_memory(void *arg)
 {
 	DAT_EVD_HANDLE cr_evd;

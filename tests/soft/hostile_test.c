@@ -17,7 +17,7 @@
 
 #define ROUNDS 300
 
-/* What the hostile process is told. */
+/* What the hostile process gets to know. */
 struct target {
 	DAT_CONN_QUAL qual;
 	uint32_t port, gen; /* of an endpoint that is connected to another */
@@ -57,11 +57,11 @@ static void say(int fd, const void *bytes, size_t size, const int *fds, unsigned
 		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
 		memcpy(CMSG_DATA(&control.header), fds, n * sizeof(int));
 	}
-	/* it may have hung up on us already */
+	/* the other side may have hung up already */
 	(void)sendmsg(fd, &hdr, MSG_NOSIGNAL);
 }
 
-/* Until the other side has hung up; what it says meanwhile is of no interest. */
+/* Waits until the other side has hung up, and ignores what it sends meanwhile. */
 static void await_hangup(int fd)
 {
 	struct soft_msg msg;
@@ -100,7 +100,7 @@ static void header(struct soft_msg *msg, unsigned int type)
 	msg->type = (uint16_t)type;
 }
 
-/* The right head on a random body, in random order, with descriptors of this and that. */
+/* Sends messages with a valid header and a random body, in random order, with various descriptors. */
 static void talk_out_of_order(const struct target *target)
 {
 	int some[4] = { open("/dev/null", O_RDWR), memfd_create("hostile", 0), 0, 1 };
@@ -113,7 +113,7 @@ static void talk_out_of_order(const struct target *target)
 			struct soft_msg msg;
 
 			random_bytes(&msg, sizeof(msg), &seed);
-			if (rand_r(&seed) % 2) /* or else it would be refused for this alone */
+			if (rand_r(&seed) % 2) /* otherwise the message would be refused for this alone */
 				memset(&msg.intro, rand_r(&seed) % 2, sizeof(msg.intro));
 			header(&msg, (unsigned int)rand_r(&seed) % 9);
 			msg.pdata_len =
@@ -128,7 +128,7 @@ static void talk_out_of_order(const struct target *target)
 	close(some[1]);
 }
 
-/* A request as it should be, but for the memory: it ends before what it says of itself. */
+/* Sends valid requests, except that their arena is shorter than its description says. */
 static void offer_bad_memory(const struct target *target)
 {
 	static const uint64_t sizes[] = { 0, 4096, 1 << 20 };
@@ -141,7 +141,7 @@ static void offer_bad_memory(const struct target *target)
 		struct soft_header theirs = { .version = SOFT_SHM_VERSION };
 
 		REQUIRE(ftruncate(fds[0], (off_t)sizes[i % 3]) == 0);
-		/* its own table: beyond the end, or nowhere */
+		/* the table of regions: beyond the end of the file, or at an impossible address */
 		theirs.mr = (struct soft_ref){ i % 2 ? 1ull << 40 : 0, 64 << 20, 0 };
 		theirs.slots = (struct soft_ref){ 0, 4096, UINT64_MAX - 63 };
 		theirs.slot_count = theirs.slot_size = UINT32_MAX;
@@ -162,7 +162,7 @@ static void offer_bad_memory(const struct target *target)
 	}
 }
 
-/* The end of a connection of others, by somebody who knows its numbers. */
+/* Sends the end of another process's connection, with the right numbers. */
 static void end_a_connection_of_others(const struct target *target)
 {
 	static const unsigned int types[] = { SOFT_MSG_DISC, SOFT_MSG_CANCEL, SOFT_MSG_REJ,
@@ -195,7 +195,7 @@ static void hostile_process(void *arg)
 
 /* ------------------------------------------------------------------ the others */
 
-/* Nobody is to answer a request that makes sense by chance: it has to go with its socket. */
+/* Rejects the hostile requests that are valid by chance, since nothing else answers them. */
 static void refuse_all(void)
 {
 	DAT_EVENT event;
@@ -252,7 +252,7 @@ static void connection_of_others_is_not_ended(void)
 	suffer(end_a_connection_of_others);
 }
 
-/* What an IA says of its memory is looked at once: any peer can write over it afterwards. */
+/* The description of an arena is read once, because any peer can write over it afterwards. */
 static void memory_that_is_laid_out_anew_is_used_as_it_was(void)
 {
 	struct soft_header *header;
@@ -273,7 +273,7 @@ static void memory_that_is_laid_out_anew_is_used_as_it_was(void)
 	}
 }
 
-/* A short message that had to wait: in the queue its peer can write to its list. */
+/* A short message that waits in the request queue, where the peer can write to its list of segments. */
 static void segment_that_has_grown_stays_in_its_cell(void)
 {
 	struct soft_ep *ep;
@@ -289,12 +289,12 @@ static void segment_that_has_grown_stays_in_its_cell(void)
 	} while (atomic_load(&ep->port->sq_posted) == atomic_load(&ep->port->sq_done));
 	soft_port_sqe(ep->port, &ep->layout, atomic_load(&ep->port->sq_done))->sge[0].len = 30000;
 	for (uint32_t i = 0; i <= ep->rring->mask; i++)
-		ep->rring->cell[i].pad = 7; /* nobody writes there */
+		ep->rring->cell[i].pad = 7; /* nobody else writes to the padding */
 	for (uint64_t i = 0; i < n / 2; i++) {
 		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 40000, 8, i), DAT_SUCCESS);
 		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, 8);
 	}
-	/* what comes behind it has it looked at again */
+	/* the next post executes the waiting message */
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, n, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
 	REQUIRE_EQ_INT(atomic_load(&ep->port->sq_posted), atomic_load(&ep->port->sq_done));
 	for (uint32_t i = 0; i <= ep->rring->mask; i++)

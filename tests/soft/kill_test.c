@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers that are killed in the midst of everything, one after the other, at whatever instruction they are. Each time the
- * endpoint hears of it, all that was posted completes, it connects to the next one; and another peer, whose messages
- * come through the same queue, notices nothing.
+ * Peers that are killed one after the other, at any instruction, while they do all kinds of operations. Each time the endpoint
+ * gets an event, everything that was posted completes, and the endpoint connects to the next peer. Another peer, whose
+ * messages come through the same queue, is not affected.
  *
  * KILL_ROUNDS is how often 24 of them are killed: 1 if it is not set.
  */
@@ -25,7 +25,7 @@ struct place {
 	DAT_VADDR address;
 };
 
-/* An endpoint with as much as possible under way in both directions. */
+/* An endpoint with as many operations as possible outstanding in both directions. */
 struct busy {
 	DAT_EP_HANDLE ep;
 	struct place there;
@@ -34,7 +34,7 @@ struct busy {
 
 static struct {
 	DAT_EVD_HANDLE recv, request, connect;
-	struct api_buf buf; /* sent from, received to, read to, and written to by the peer */
+	struct api_buf buf; /* the memory of all operations, those of the peer too */
 	unsigned int seed;
 	uint32_t pongs;
 } my;
@@ -113,7 +113,7 @@ static DAT_RETURN post_request(struct busy *busy)
 	}
 }
 
-/* Posts what there is room for, once; only success counts. */
+/* Posts a request, and at random a receive, if there is room. A post that is refused does not count. */
 static void go_on(struct busy *busy)
 {
 	if (busy->requests < DEPTH && post_request(busy) == DAT_SUCCESS)
@@ -123,7 +123,7 @@ static void go_on(struct busy *busy)
 		busy->receives++;
 }
 
-/* Takes what has completed, of whatever connection. */
+/* Takes all completions, of any connection. */
 static void take(struct busy *busy)
 {
 	DAT_EVENT event;
@@ -144,7 +144,7 @@ static void victim(void *arg)
 	struct busy busy = { 0 };
 	DAT_CONN_QUAL qual;
 
-	do /* 0: not yet, see others_wait() */
+	do /* 0 means that this peer has to wait longer, see others_wait() */
 		check_get(CHECK_PARENT, &qual, sizeof(qual));
 	while (!qual);
 	open_side((unsigned int)(uintptr_t)arg);
@@ -156,7 +156,7 @@ static void victim(void *arg)
 	}
 }
 
-/* ------------------------------------------------------------------ the steady one */
+/* ------------------------------------------------------------------ the steady peer */
 
 static void answer_steadily(void *arg)
 {
@@ -182,7 +182,7 @@ static void answer_steadily(void *arg)
 	api_close();
 }
 
-/* Waits for it, blocking: whoever died may have been the one to wake us. */
+/* Sends a message and blocks until the answer has come: the peer that died may have been about to wake this process. */
 static void ping(DAT_EP_HANDLE ep)
 {
 	DAT_EVENT event;
@@ -204,7 +204,7 @@ static void fork_all(void)
 		victims[i] = check_fork(victim, (void *)(i + 1));
 }
 
-/* Those whose turn is still to come would lose their patience. */
+/* Lets the peers that are still to be used wait longer, because their patience is limited. */
 static void others_wait(int from)
 {
 	const DAT_CONN_QUAL not_yet = 0;
@@ -213,7 +213,7 @@ static void others_wait(int from)
 		check_put(victims[i], &not_yet, sizeof(not_yet));
 }
 
-/* Until the victim is killed, by now and then, and long enough to hear of it. */
+/* Exchanges data with the victim, which is killed after `rounds` rounds, until this side has been told of its death. */
 static void live_with(struct busy *busy, pid_t pid, unsigned int rounds)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -238,7 +238,7 @@ static struct {
 	_Atomic bool stop;
 } freeing;
 
-/* Who frees memory waits for those who may be at it, dead ones included. */
+/* Frees memory all the time. A free waits for peers that may be accessing the memory, also for dead ones. */
 static void *freeing_thread(void *arg)
 {
 	(void)arg;
@@ -275,7 +275,7 @@ static void freeing_end(void)
 	freeing.runs = false;
 }
 
-/* Also after a failure: the thread must not outlive the IA. */
+/* Called after a failure too, because the thread must not outlive the IA. */
 static void close_side(void)
 {
 	freeing_end();

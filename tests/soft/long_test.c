@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long messages between two processes that both poll, in both directions at once, so that they are copied by both sides:
- * of any length, in pieces that are cut where the lists of segments are not, for receives that are early or late, from and
- * into memory that the other side maps, and memory that it does not.
+ * Long messages between two processes that both poll, in both directions at once, so that both sides copy each of them. They
+ * have any length, the pieces end at other places than the segments, receives are posted early or late, and the memory on
+ * either side is mapped by the other side or not.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -33,9 +33,9 @@ static struct {
 	unsigned int sent, received, posted, completed;
 } my;
 
-static unsigned int in_shared, out_shared; /* both sides' */
+static unsigned int in_shared, out_shared; /* the same in both processes */
 
-/* The same on both sides. */
+/* Returns the length of message n, which is the same on both sides. */
 static size_t length_of(unsigned int n)
 {
 	unsigned int seed = n * 2654435761u;
@@ -82,7 +82,7 @@ static void close_side(void)
 	my.in.file.mem = my.out.file.mem = NULL;
 }
 
-/* Message n's place, cut at odd addresses. */
+/* Cuts the memory of message n into segments, at odd addresses. */
 static void cut(const struct place *place, unsigned int n, size_t length, size_t first, DAT_LMR_TRIPLET *segs)
 {
 	size_t a = length * first / 11, b = length / 2, sizes[SEGMENTS] = { a, b, length - a - b };
@@ -94,7 +94,7 @@ static void cut(const struct place *place, unsigned int n, size_t length, size_t
 	}
 }
 
-/* Between a message's segments and my.whole. */
+/* Copies a message's segments to my.whole, or back. */
 static void copy_whole(const DAT_LMR_TRIPLET *segs, size_t length, bool out)
 {
 	unsigned char *whole = my.whole;
@@ -157,7 +157,7 @@ static bool take(void)
 	return true;
 }
 
-/* Posts now more and now less than there is room for; each message in its time. */
+/* Posts receives and sends at random moments, until all messages have been exchanged. */
 static void exchange(unsigned int seed)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -188,7 +188,7 @@ static void other_side(void *arg)
 	REQUIRE_DAT(api_connect(my.ep, qual), DAT_SUCCESS);
 	API_CONN(my.connect, my.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	exchange(2);
-	check_await(CHECK_PARENT); /* it has all that we sent */
+	check_await(CHECK_PARENT); /* the peer has received all messages */
 	close_side();
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two processes, a dozen connections between them, and everything at once in both directions: messages of every size,
- * receives posted early and late, writes that the next message announces, one queue of events for all, so small that
- * its ring is full much of the time. Every message has to arrive whole, once and in order, and after its write.
+ * Two processes with a dozen connections, and all kinds of operations at once in both directions: messages of every size,
+ * receives posted early and late, and writes that the next message announces. All connections share one EVD, which is so
+ * small that its ring is often full. Every message has to arrive once, whole, in order, and after its write.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 enum progress { BY_DEQUEUE, BY_WAIT, BY_CNO };
 
-/* What the test is told to do; the peer has the same by the fork. */
+/* The parameters of a test. The peer has the same, because it is forked after they are set. */
 static struct {
 	enum progress progress;
 	bool srq;
@@ -27,7 +27,7 @@ static struct {
 
 struct message {
 	uint32_t connection, number, length,
-		written; /* `written`: what was written before it; 0: nothing */
+		written; /* `written`: the number of the write that came before it; 0: none */
 };
 
 struct place {
@@ -41,7 +41,7 @@ struct connection {
 	uint32_t sent, completed, received; /* messages */
 	uint32_t requests;		    /* outstanding, writes too */
 	uint32_t receives;		    /* posted */
-	uint32_t lent;			    /* bits: the buffers that are posted */
+	uint32_t lent;			    /* a bit for each buffer that is posted */
 	uint32_t written;
 };
 
@@ -200,7 +200,7 @@ static void send_next(uint32_t c)
 static void receive_next(uint32_t c)
 {
 	struct connection *at = &my.at[c];
-	/* from a shared queue they come back in any order */
+	/* the receives of an SRQ complete in any order */
 	uint32_t buffer = (uint32_t)__builtin_ctz(~at->lent);
 	DAT_LMR_TRIPLET seg = api_seg(&my.in, slot(c, buffer), LONGEST);
 	uint64_t cookie = slot(c, buffer) | (uint64_t)c << 32;

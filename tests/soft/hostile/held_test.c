@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that has reserved a cell of a ring and does not publish it, as one that is stopped at that moment. The messages of
- * another peer come by the same event queue, whichever way the program takes its events, and in more laps of the ring
- * than one; the connection with the peer that holds the cell is broken. What that peer writes there later does no harm.
+ * A peer that has reserved a cell of a ring and does not publish it, as if it were stopped at that moment. Another peer's
+ * messages arrive by the same ring all the same, for several laps, whichever way the program takes its events. The connection
+ * with the peer that holds the cell is broken. What that peer writes into the cell later does no harm.
  */
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static struct {
 
 /* ------------------------------------------------------------------ the other two processes */
 
-/* Has asked for the service thread, and has not rung, whenever it is told to. */
+/* When it is told to, requests the victim's service thread, and does not wake it. */
 static void ask_without_a_ring(void *arg)
 {
 	struct hostile h;
@@ -48,7 +48,7 @@ static void ask_without_a_ring(void *arg)
 	hostile_close(&h);
 }
 
-/* Sends a message that the service thread has to find a buffer for, if nobody polls. */
+/* Sends a long message, for which the service thread has to find a buffer, because nobody polls. */
 static void send_long(void *arg)
 {
 	struct api_end end;
@@ -70,7 +70,7 @@ static void send_long(void *arg)
 	api_close();
 }
 
-/* Reserves a cell, says so, and publishes it when it is told to. */
+/* Reserves a cell, reports that, and publishes it when it is told to. */
 static void hold_a_cell(void *arg)
 {
 	struct hostile h;
@@ -195,7 +195,7 @@ static void suffer(enum way way)
 	check_await(victim.holder);
 }
 
-/* The next event of the queue, taken in the victim's way. */
+/* Returns the next event of the queue, taken in the victim's way. */
 static DAT_EVENT next_event(void)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -217,7 +217,7 @@ static DAT_EVENT next_event(void)
 	return event;
 }
 
-/* The next message of the honest peer. What the other one's receive becomes is looked at, too. */
+/* Takes the next message of the honest peer. If the other peer's receive completes, checks its result. */
 static void next_message(uint32_t n)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -304,7 +304,7 @@ static void cell_comes_back_when_its_holder_dies(void)
 	CHECK_EQ_INT(cells_held(), 1);
 	check_kill(victim.holder);
 	answer_messages();
-	/* it is the service thread that hears of the death */
+	/* the service thread is told of the death, and frees the cell */
 	for (int i = 0; i < 20 && cells_held(); i++)
 		answer_messages();
 	CHECK_EQ_INT(cells_held(), 0);
@@ -332,7 +332,7 @@ static void queue_may_be_freed_while_a_cell_is_held(void)
 	check_kill(victim.peer);
 }
 
-/* What a peer has sent before it disconnects is taken, although it is behind a cell that is held. */
+/* What a peer has sent before it disconnects is received, although it is behind a cell that is held. */
 static void last_messages_are_taken_before_the_end(void)
 {
 	uint32_t none = 0;
@@ -354,7 +354,7 @@ static void last_messages_are_taken_before_the_end(void)
 	api_close();
 }
 
-/* A sender that was stopped between the two keeps nobody else from being heard. */
+/* A sender that was stopped between the request and the waking does not keep others from waking the service thread. */
 static void service_thread_is_rung_for_by_the_next_who_asks(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The attacker's memory, and its side of the handshake. What it says of itself makes sense, so that the victim takes
- * it for a peer; what it does afterwards is the test's.
+ * The attacker's memory, and its side of the handshake. What it says of itself is plausible, so that the victim accepts
+ * it as a peer. What it does after that depends on the test.
  */
 #include "hostile.h"
 
@@ -52,7 +52,7 @@ static void file_make(struct hostile_memory *m, enum hostile_arena arena)
 	REQUIRE(fcntl(m->fd, F_ADD_SEALS, arena == HOSTILE_ROOMY ? F_SEAL_SHRINK : SEALS) == 0);
 }
 
-/* Regions, and receives that are posted for whatever comes. */
+/* Fills in regions, and posts receives for everything that may come. */
 static void memory_fill(struct hostile_memory *m)
 {
 	for (uint32_t i = 1; i <= HOSTILE_REGIONS; i++) {
@@ -70,7 +70,7 @@ static void memory_fill(struct hostile_memory *m)
 	}
 }
 
-/* Where something is; it has an extent of its own, as every place is at the beginning of a page. */
+/* Returns the reference to a part of the arena. Each part begins at a page, so it can be an extent of its own. */
 static struct soft_ref ref_of(const struct hostile_memory *m, const void *at, size_t size)
 {
 	return (struct soft_ref){ (uint64_t)((const unsigned char *)at - m->at), align(size), 0 };
@@ -108,7 +108,7 @@ static void memory_make(struct hostile_memory *m, enum hostile_arena arena)
 					  .rq_offset = queues - port,
 					  .sq_offset = queues - port + rq * ENTRIES };
 	file_make(m, arena);
-	/* of huge pages that are not there not even the attacker can write one */
+	/* there may be no huge pages, so the attacker does not write to the file of those, but to other memory */
 	m->at = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
 		     arena == HOSTILE_HUGE ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
 		     arena == HOSTILE_HUGE ? -1 : m->fd, 0);
@@ -258,7 +258,7 @@ bool hostile_hear(struct hostile *h, struct soft_msg *msg)
 		got = recvmsg(h->fd, &hdr, MSG_CMSG_CLOEXEC);
 		if (got == (ssize_t)sizeof(*msg))
 			take_descriptors(h, &hdr);
-	} while (got > 0 && got != (ssize_t)sizeof(*msg)); /* a short one is a ring */
+	} while (got > 0 && got != (ssize_t)sizeof(*msg)); /* a message that is shorter is a ring */
 	return got > 0;
 }
 
@@ -302,7 +302,7 @@ void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_ms
 	msg->address.ss_family = AF_INET;
 }
 
-/* Which pages there are to write to. */
+/* Finds the pages of the victim's arena that are in use, to write to them. */
 static void find_pages(struct hostile *h)
 {
 	off_t data, end = 0;
@@ -316,7 +316,7 @@ static void find_pages(struct hostile *h)
 	}
 }
 
-/* Maps what the victim has just handed over, as far as it has pages. */
+/* Maps the arena that the victim has just sent, up to its last page in use. */
 static void map_victim(struct hostile *h)
 {
 	off_t data = 0, end = 0;
@@ -421,7 +421,7 @@ void hostile_want_all(struct hostile *h)
 	atomic_store(&m->ring->notify, SOFT_NOTIFY_WAKE);
 }
 
-/* A place in the victim's arena, or NULL: it is not mapped here. */
+/* Returns a place in the victim's arena, or NULL if it is not mapped here. */
 static void *their_place(const struct hostile *h, const struct soft_ref *ref, size_t size)
 {
 	uint64_t at = ref->extent + ref->offset;
@@ -436,7 +436,7 @@ static uint64_t some_length(unsigned int *seed)
 	return lengths[(size_t)rand_r(seed) % (sizeof(lengths) / sizeof(*lengths))];
 }
 
-/* A region of the victim's, as its table says. */
+/* Returns a region of the victim, as its table of regions has it. */
 static struct datp_rge their_region(const struct hostile *h, unsigned int *seed)
 {
 	const struct soft_header *header = their_place(h, &h->theirs.intro.header, sizeof(*header));
@@ -449,7 +449,7 @@ static struct datp_rge their_region(const struct hostile *h, unsigned int *seed)
 				  some_length(seed) };
 }
 
-#define THEIR_MASK 127u /* the least that a ring has */
+#define THEIR_MASK 127u /* of the smallest ring */
 
 static struct soft_ring *their_ring(struct hostile *h)
 {
@@ -543,7 +543,7 @@ void hostile_work(struct hostile *h, unsigned int *seed)
 		work_request(h, seed);
 }
 
-/* Numbers that are near to what stands there, and those at the ends of every range. */
+/* Returns a number that is near to the present one, or at an end of some range. */
 static uint64_t odd_number(uint64_t was, unsigned int *seed)
 {
 	switch (rand_r(seed) % 6) {
@@ -562,7 +562,7 @@ static uint64_t odd_number(uint64_t was, unsigned int *seed)
 	}
 }
 
-/* A word that is in use, mostly: one that is not zero. */
+/* Writes over a word, mostly one that is in use, that is, not zero. */
 static void scribble_at(unsigned char *at, size_t size, unsigned int *seed)
 {
 	_Atomic uint64_t *word;
@@ -582,7 +582,7 @@ static void scribble_at(unsigned char *at, size_t size, unsigned int *seed)
 				      (uint32_t)odd_number(*word, seed), memory_order_relaxed);
 }
 
-/* A part of the attacker's arena: nobody uses most of it. */
+/* Writes into a part of the attacker's arena, of which most is unused. */
 static void scribble_own(struct hostile_memory *m, unsigned int *seed)
 {
 	size_t ring = (size_t)((unsigned char *)m->ring - m->at);

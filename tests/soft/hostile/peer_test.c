@@ -51,7 +51,7 @@ static void accept_attacker(void)
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* The rest of the adapter works as ever. */
+/* Checks that the rest of the adapter still works. */
 static void others_are_served(void)
 {
 	memset(&pair, 0, sizeof(pair));
@@ -90,7 +90,7 @@ static void ring_me(void *arg)
 	} else {
 		hostile_connect(&h, where);
 	}
-	/* it reads nothing that comes over its socket: what wakes it may not wait for that */
+	/* The attacker reads nothing from its bell, so that a write to it would block: the victim must not wait for that. */
 	while (!hostile_is_hung_up_on(h.fd, 0))
 		hostile_want_all(&h);
 	hostile_close(&h);
@@ -120,7 +120,7 @@ static void doorbell(enum hostile_bell bell, bool passive)
 	for (uint64_t n = 0; n < 2000; n++) {
 		REQUIRE_DAT(api_send(end.ep, &buf, 0, 8, n, 0), DAT_SUCCESS);
 		API_DTO(end.request, end.ep, n, DAT_DTO_SUCCESS, 8);
-		/* so that it has credit: the attacker says soon that it has taken all */
+		/* waits for credits: the attacker soon writes that it has received all messages */
 		REQUIRE_SOON(atomic_load(&((struct soft_ep *)end.ep)->rport->delivered) + 64 > n);
 	}
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -206,7 +206,7 @@ static void offer_odd_slots(void *arg)
 	check_signal(CHECK_PARENT);
 }
 
-/* Slots that are not on lines of their own, are longer than any message, or together longer than a number tells. */
+/* Slots that share cache lines, are longer than any message, or whose total length overflows. */
 static void slots_that_make_no_sense_are_refused(void)
 {
 	attacker = check_fork(offer_odd_slots, NULL);
@@ -221,7 +221,7 @@ static void slots_that_make_no_sense_are_refused(void)
 
 #define WHOLE_FILE (1ull << 40)
 
-/* Where an attacker says that something lies in an extent as long as its whole file. */
+/* What the attacker claims to be in an extent that is as long as its whole file. */
 enum claim { CLAIM_HEADER, CLAIM_REGIONS, CLAIM_SLOTS, CLAIM_PORT, CLAIM_RING, CLAIM_QUEUE, CLAIMS };
 
 static void claim_much(struct hostile *h, struct soft_msg *msg, enum claim claim)
@@ -259,7 +259,7 @@ static void claim_the_whole_file(void *arg)
 	check_signal(CHECK_PARENT);
 }
 
-/* Pages of addresses that this process has. */
+/* Returns the number of pages of address space that this process uses. */
 static unsigned long address_space(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -271,8 +271,8 @@ static unsigned long address_space(void)
 }
 
 /*
- * Where a program locks all that it will map (mlockall), such an extent would take all memory of the host. No test of that:
- * it is enough that nothing of the sort is mapped.
+ * If a program locks all its future mappings (mlockall), mapping such an extent would use up the memory of the host. This test
+ * only checks that it is not mapped.
  */
 static void extents_that_are_longer_than_what_is_in_them_are_not_mapped(void)
 {
@@ -289,7 +289,7 @@ static void extents_that_are_longer_than_what_is_in_them_are_not_mapped(void)
 
 		CHECK(dat_cr_accept(cr, end.ep, 0, NULL) != DAT_SUCCESS);
 		(void)dat_cr_reject(cr);
-		/* of the attacker's memory, whose peer is there until it has gone */
+		/* parts of the attacker's arena stay mapped until the attacker has gone */
 		CHECK(address_space() - before < 16384);
 	}
 	check_await(attacker);
@@ -298,7 +298,7 @@ static void extents_that_are_longer_than_what_is_in_them_are_not_mapped(void)
 	check_join(attacker);
 }
 
-/* What every real peer could do with the descriptor of an arena. */
+/* Does what every peer can do with the descriptor of an arena. */
 static void seal_and_stretch(void *arg)
 {
 	uint64_t where = attacker_qual();
@@ -360,7 +360,7 @@ static void arena_cannot_be_sealed_or_stretched_by_a_peer(void)
 	later_peer_is_served(later);
 }
 
-/* Wishes that no memory could meet, to a service point whose endpoints are made as the request wants them. */
+/* Sends requests for endpoints of a size for which there is no memory, to a service point that creates endpoints. */
 static void ask_for_everything(void *arg)
 {
 	uint64_t where = attacker_qual();
@@ -384,7 +384,7 @@ static void ask_for_everything(void *arg)
 	check_signal(CHECK_PARENT);
 }
 
-/* An allocation that fails is what this is about; the address sanitizer would rather end the program. */
+/* This tests allocations that fail, for which the address sanitizer would end the program. */
 #ifdef __SANITIZE_ADDRESS__
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -432,7 +432,7 @@ static void request_for_too_much_leaves_the_adapter_whole(void)
 	check_stderr_end();
 	REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
 	refuse_all();
-	api_evd(1 << 17, DAT_EVD_DTO_FLAG); /* more than what the arena has in store */
+	api_evd(1 << 17, DAT_EVD_DTO_FLAG); /* a larger piece than any that the arena has had */
 	others_are_served();
 	check_join(attacker);
 }
@@ -453,7 +453,7 @@ static void leave_half_open(void *arg)
 		fds[i] = hostile_reach(where);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
-	/* the last ones are given time to say what they want, and no more than that */
+	/* the connections that are left have a limited time to send their request */
 	for (int i = 0; i < MANY; i++)
 		CHECK(hostile_is_hung_up_on(fds[i], (int)check_patience_ms()));
 	check_signal(CHECK_PARENT);
@@ -616,7 +616,7 @@ static void come_as(struct hostile *h, uint64_t where, uint32_t number)
 	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
 }
 
-/* Requests in another name each, wishing another number each; what is accepted is given up. */
+/* Sends requests, each from another address and for another number of receives. Gives up those that are accepted. */
 static void come_from_everywhere(void *arg)
 {
 	uint64_t where = attacker_qual();
@@ -640,7 +640,7 @@ static void come_from_everywhere(void *arg)
 	check_signal(CHECK_PARENT);
 }
 
-/* An endpoint that comes with the request is made as that wishes it, as far as it can be. */
+/* Rejects or accepts all these requests. With DAT_PSP_PROVIDER_FLAG the provider creates the endpoints that they ask for. */
 static void answer_what_comes_from_everywhere(DAT_PSP_FLAGS flags)
 {
 	attacker = check_fork(come_from_everywhere, &flags);
@@ -662,7 +662,7 @@ static void answer_what_comes_from_everywhere(DAT_PSP_FLAGS flags)
 	check_join(attacker);
 }
 
-/* What the administrator has to know of this program is told, whatever peers have been up to. */
+/* An error of this program is logged, whatever peers have provoked before. */
 static void own_mistake_is_told(void)
 {
 	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC, .max_recv_dtos = INT32_MAX };

@@ -20,18 +20,18 @@
 #define REGION	 ((size_t)512 << 10)
 #define CANARY	 ((size_t)16 << 10)
 #define TRAFFIC_MS 25
-#define BOUND_S	 20 /* for all that the victim does, of which it may wait a second here and there */
+#define BOUND_S	 20 /* for everything that the victim does; it may wait for a second several times */
 #define CANARY_BYTE 0xc5
 
 struct run {
 	unsigned int seed;
 	bool passive;	/* the victim connects, and the attacker listens */
-	bool bounce;	/* the kernel does not copy */
+	bool bounce;	/* copies go by the bounce threads */
 };
 
 /* ------------------------------------------------------------------ the attacker */
 
-/* Bursts and pauses, so that the victim gets to different places before it meets something odd. */
+/* Writes in bursts with pauses between, so that the victim meets odd values at different places of its code. */
 static void scribble(struct hostile *h, unsigned int *seed)
 {
 	int words = rand_r(seed) % 8 ? rand_r(seed) % 3 : 500;
@@ -61,7 +61,7 @@ static void attack(void *arg)
 	}
 	while (!hostile_is_hung_up_on(h.fd, 0))
 		scribble(&h, &seed);
-	/* the victim is through with the connection, and yet: what it still has is shared */
+	/* the victim's connection has ended, but some of its memory is still shared */
 	for (int i = 0; i < 20; i++)
 		scribble(&h, &seed);
 	hostile_close(&h);
@@ -97,12 +97,12 @@ static void want_canaries(void)
 			CHECK_FAIL("memory that is not registered has changed, %zu bytes from its begin", i);
 }
 
-/* What it gets for it is no matter, but for that it gets it. */
+/* Makes a random call. It may have any result, but it must return. */
 static void operate(DAT_EP_HANDLE ep, unsigned int *seed)
 {
 	static const size_t lengths[] = { 0, 8, 88, 1000, 9000, 60000, 200000 };
 	size_t length = lengths[(size_t)rand_r(seed) % (sizeof(lengths) / sizeof(*lengths))];
-	/* mostly one that the attacker has, or had before it wrote there */
+	/* mostly a region that the attacker has, or had before it wrote over it */
 	DAT_RMR_TRIPLET remote = { .rmr_context = HOSTILE_CONTEXT(1 + (unsigned int)rand_r(seed) % (HOSTILE_REGIONS + 1)),
 				   .target_address = (uintptr_t)hostile_data,
 				   .segment_length = length };
@@ -134,7 +134,7 @@ static void take_events(const struct api_end *of)
 		;
 }
 
-/* With the attacker, and beside it within this process. */
+/* Exchanges data with the attacker, and over a connection within this process. */
 static void exchange(unsigned int *seed)
 {
 	uint64_t until = now_ms() + TRAFFIC_MS;
@@ -164,7 +164,7 @@ static void meet_attacker(const struct run *run)
 		check_put(CHECK_PARENT, &qual, sizeof(qual));
 		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
 	}
-	/* the attacker is at it already: whether it comes about is no matter */
+	/* the attacker writes already, so the connection may fail */
 	API_EVENT(end.connect, &event);
 }
 
@@ -183,9 +183,9 @@ static void all_calls_return(void)
 	CHECK_DAT(dat_lmr_free(buf.lmr), DAT_SUCCESS);
 }
 
-/* ------------------------------------------------------------------ whoever comes later */
+/* ------------------------------------------------------------------ a later peer */
 
-#define LATE ((size_t)200000) /* longer than what goes through the queue */
+#define LATE ((size_t)200000) /* longer than an eager message */
 
 static void come_later(void *arg)
 {
@@ -241,8 +241,8 @@ static void suffer(void *arg)
 	const struct run *run = arg;
 	unsigned int seed = run->seed;
 
-	alarm(BOUND_S); /* a call that does not return is a death by this */
-	/* what has to wait for the attacker is through sooner */
+	alarm(BOUND_S); /* this kills the victim if a call does not return */
+	/* this adapter has a shorter bound, so that the victim waits less for the attacker */
 	api_open_as((char *)(uintptr_t)(run->bounce ? "soft-hasty-bounce" : "soft-hasty"));
 	check_stderr_begin();
 	api_end_make(&end, NULL);

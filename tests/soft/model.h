@@ -7,10 +7,10 @@
  * access may still see an older value until an acquire, a fence or a later access to the same word forbids it.
  * Payload is watched as well: two accesses to it of which neither happens before the other are an error.
  *
- * Not tried: a store that takes its place in a word's order before one that was made earlier; compare-exchanges that
- * fail for no reason or by an old value. Consume counts as acquire.
+ * Not tried: a store that comes, in the order of a word's values, before one that was executed earlier; a compare-exchange
+ * that fails spuriously, or because it saw an older value. Consume counts as acquire.
  *
- * A scenario that ends with somebody asleep for ever, too, is an error: so a wake-up that is lost is found.
+ * A scenario in which a thread sleeps for ever is an error as well, so lost wake-ups are found.
  */
 #ifndef TESTS_SOFT_MODEL_H
 #define TESTS_SOFT_MODEL_H
@@ -37,42 +37,43 @@
 
 struct model_scenario {
 	const char *name;
-	void (*begin)(void); /* before each run, outside the model: memory as it was at the start is there again */
+	void (*begin)(void); /* before each run; not checked. The memory has been reset to its contents at the start */
 	void (*run[MODEL_THREADS])(void);
-	void (*end)(void); /* after each run; model_require() */
+	void (*end)(void); /* after each run: checks the results by model_require() */
 	int mortal;	   /* 1 + the thread that may die before any of its steps; 0: none */
 	/*
-	 * So often may a thread be interrupted that could go on, or a load see another value than the last: 0 stands for
-	 * any number. What takes many of them to go wrong has hardly ever been seen. CHECK_DEPTH=brief has two at most.
+	 * How often in a run a thread that could go on is interrupted, or a load sees a value that is not the latest one: at
+	 * most so often, or, if it is 0, any number of times. Hardly any error that was found needed more than a few.
+	 * With CHECK_DEPTH=brief it is two at most.
 	 */
 	unsigned int budget;
 };
 
 /* ---- what a scenario consists of ---- */
 
-/* Set up first, once: memory that is as it is now at the start of each run, and the words in it that are steps. */
+/* Called once, before all runs. Each run begins with this memory as it is now. Each access to a watched word is a step. */
 void model_reset(void);
 void model_keep(void *memory, size_t size);
 void model_watch(const volatile void *word, size_t size, const char *name);
 
-/* Tries all there is. False: something is wrong, and it has been said on stderr, with the steps that lead to it. */
+/* Tries every order of steps. Returns false if one is wrong; then the fault and the steps to it have been printed to stderr. */
 bool model_explore(const struct model_scenario *scenario);
-uint64_t model_states(void); /* of the last exploration */
+uint64_t model_states(void); /* how many states the last exploration has visited */
 
 /* ---- within a run ---- */
 
 void model_require_(bool condition, const char *text, int line);
 #define model_require(condition) model_require_((condition), #condition, __LINE__)
-void model_read(const void *payload);  /* any address: it stands for what is there */
+void model_read(const void *payload);  /* an access to payload, which is identified by any one address */
 void model_write(const void *payload);
 
 /*
- * Outside a run: what comes before each access to a word, and what looks at each copy; or NULL. model_attack.c
+ * Set outside a run, by model_attack.c, or NULL: functions that are called before each access to a word, and before each copy.
  */
 extern void (*model_attacker)(const volatile void *word);
 extern void (*model_copied)(const void *to, const void *from, uint64_t size);
 
-/* The first byte stands for all. */
+/* Copies, and counts as one read and one write of payload at the first byte. */
 static inline void model_copy(void *to, const void *from, uint64_t size)
 {
 	if (!size)
@@ -84,12 +85,12 @@ static inline void model_copy(void *to, const void *from, uint64_t size)
 	memcpy(to, from, size);
 }
 
-void model_pause(void);		       /* others may come between: in the middle of a copy */
-void model_yield(void);		       /* until another thread has done something */
-bool model_dead(int thread);	       /* it has died; all that it did is seen */
-void model_see_all(void);	       /* what everybody has done until now, as after a long time */
+void model_pause(void);		       /* other threads may run here, as in the middle of a copy */
+void model_yield(void);		       /* waits until another thread has made a step */
+bool model_dead(int thread);	       /* returns true if the thread has died; then this thread sees all that it had written */
+void model_see_all(void);	       /* this thread sees all that others have written until now, as after a long time */
 void model_futex_wait(_Atomic uint32_t *word, uint32_t seen);
-void model_futex_wake(_Atomic uint32_t *word, bool all); /* the threads that sleep on it, or the first of them */
+void model_futex_wake(_Atomic uint32_t *word, bool all); /* wakes all threads that sleep on the word, or the first */
 int model_self(void);
 
 /* ---- behind the names ---- */
@@ -158,9 +159,9 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define datp_wqe_done(wqe, status, len, s) model_wqe_done(wqe, status, len, s)
 #define sched_yield()			   model_yield()
 #define nanosleep(time, left)		   ({ (void)(time); (void)(left); model_yield(); 0; })
-#define syscall(number, word, ...)	   model_futex_wake(word, true) /* nothing else is called */
+#define syscall(number, word, ...)	   model_futex_wake(word, true) /* no other system call is made */
 
-/* The provider's files that are checked; what they want of the others is the scenario's. */
+/* For the provider's files that are checked: functions of its other files are replaced by those of model_world.c. */
 #define SOFT_TRIES		  8u
 #define SOFT_COOP_MIN		  8192u /* in two pieces */
 #define SOFT_COOP_QUARTERS	  16384u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The attacker of the model checker: model_attack.h. In each call it has a manner of its own: how often it writes, and what it
- * likes to write; and where: at any place, or, mostly, at one word alone that the call comes to, each time it does. Then all
- * other words are right, so that the call reaches each loop over this word, and a compare-exchange of it may fail each time.
+ * The attacker of the model checker: model_attack.h. For each call it chooses how often it writes, which values it prefers, and
+ * where it writes: anywhere, or, in most calls, only to one word, each time the call accesses it. In the latter case all other
+ * words are right, so that the call reaches each loop over this word, and a compare-exchange of it may fail each time.
  */
 #define MODEL_ITSELF
 #include "tests/soft/model_attack.h"
@@ -17,7 +17,7 @@
 #include "check.h"
 
 #define AREAS 16
-#define PAST  64 /* values of words that are remembered */
+#define PAST  64 /* how many earlier values of words are remembered */
 
 struct memory {
 	unsigned char *at, *copy;
@@ -31,17 +31,17 @@ static struct {
 	const struct model_attack *attack;
 	jmp_buf out;
 	bool paused;
-	uint64_t state; /* of the random numbers */
+	uint64_t state; /* of the random number generator */
 	unsigned int steps, most;
 	const char *wrong;
 	/* how this attacker behaves */
 	unsigned int often;   /* it writes at this many of 16 accesses */
-	unsigned int aside;   /* this many of 16 writes go anywhere, and not to the word that is accessed */
-	unsigned int likes;   /* the sort of value that it mostly writes */
-	bool sure;	      /* it writes no other sort */
-	uint64_t bit, also;   /* BIT: changed each time, and set each time; MORE: set */
-	unsigned int every;   /* after each write it leaves out this many */
-	unsigned int let;     /* how many of them are left */
+	unsigned int aside;   /* this many of 16 writes go to any word instead of the one that is accessed */
+	unsigned int likes;   /* the kind of value that it prefers */
+	bool sure;	      /* it writes no other kind */
+	uint64_t bit, also;   /* kind BIT: the bit to change each time, and a bit to set each time; kind MORE: a bit to set */
+	unsigned int every;   /* how many accesses it skips after each write */
+	unsigned int let;     /* how many accesses it is still to skip */
 	unsigned int first;   /* it writes only to the word of the access with this number; 0: to any word */
 	const void *only;     /* that word, once it is known */
 	struct {
@@ -87,7 +87,7 @@ bool model_attack_reaches(const void *memory, uint64_t size)
 	return false;
 }
 
-/* A word of 4 or 8 bytes where the attacker can write. */
+/* Returns a word of 4 or 8 bytes to which the attacker can write. */
 static unsigned char *any_place(void)
 {
 	unsigned int i;
@@ -233,7 +233,7 @@ static void begin(uint64_t seed)
 	a.wrong = NULL;
 }
 
-/* Not in one with setjmp(), which loses its variables. */
+/* A function of its own, because the variables of a function that calls setjmp() may be lost. */
 static void run(void)
 {
 	for (unsigned int i = 0; i < a.attack->calls; i++) {

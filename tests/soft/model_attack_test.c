@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One side of a connection while the other writes anything into anything that both can write to: model_attack.h. Whatever
- * that is, each call ends within a number of steps, no memory is read or written but what is registered for that, and no
- * other connection fails.
+ * One side of a connection while the other writes any value into any word that both can write to: model_attack.h. Each call
+ * returns within a number of steps, accesses only memory that is registered for it, and makes no other connection fail.
  */
 #include "tests/soft/model_attack.h"
 #include "tests/soft/model_world.h"
@@ -26,13 +25,13 @@
 #define SIZE	((size_t)SOFT_COOP_MIN)
 #define GUARD	256
 #define REGIONS 4
-#define STEPS	4000 /* the longest call that is right takes fewer, by far */
+#define STEPS	4000 /* far more than the longest call takes without an attacker */
 #define RUNS	30000
 #define CALLS	48
 
 enum { OURS = 1, THEIRS, READ_ONLY };
 
-/* What is registered, and what is between. */
+/* Registered memory, and guards between that must not change. */
 static struct {
 	unsigned char guard[GUARD], ours[SIZE], guard2[GUARD], theirs[SIZE], guard3[GUARD], read_only[SIZE], guard4[GUARD];
 } memory;
@@ -63,7 +62,7 @@ static bool within(const void *at, uint64_t len, const void *whole, uint64_t siz
 	return from <= size && len <= size - from;
 }
 
-/* Whether registered memory may be read so, or written. */
+/* Returns true if the memory is registered for this access. */
 static bool is_registered(const void *at, uint64_t len, bool write)
 {
 	return within(at, len, memory.ours, SIZE) || within(at, len, memory.theirs, SIZE) ||
@@ -83,7 +82,7 @@ static void copies(const struct soft_list *local, bool write, uint64_t len)
 		model_attack_wrong("a copy is longer than its list");
 }
 
-/* Of this process's own copies; what goes by its stack is as long as a cell's payload. */
+/* Checks each copy. Copies to and from the stack may be as long as a cell's payload. */
 static void copied(const void *to, const void *from, uint64_t size)
 {
 	if (!model_attack_reaches(to, size) && !is_registered(to, size, true) &&
@@ -107,7 +106,7 @@ static bool has_room(struct side *side, bool recv)
 {
 	struct datp_wq *wq = recv ? &side->ep.base.rq : &side->ep.base.sq;
 
-	/* the events have been taken */
+	/* pretends that all events have been taken */
 	atomic_store_explicit(&wq->reaped, wq->finished, memory_order_relaxed);
 	return wq->posted - wq->finished < POSTS;
 }
@@ -180,7 +179,7 @@ static void post_plain(struct side *side, bool recv)
 		(void)soft_plain_send(&side->ep.base, 1, triplet, cookie, 0);
 }
 
-/* As the teardown of a connection (teardown.c): nobody waits longer than the bound. */
+/* Ends a connection as teardown.c does, where no wait is longer than the bound. */
 static void end_connection(struct side *side)
 {
 	struct soft_ep *ep = &side->ep;
@@ -233,7 +232,7 @@ static void do_something(struct side *side)
 	}
 }
 
-/* The peer is in the middle of copying its next request, and would be helped. */
+/* Makes the peer hold its execution lock and offer pieces of its next request, as if it were copying. */
 static void begin_coop_copy(struct side *side)
 {
 	struct soft_port *port = side->ep.port;
@@ -249,7 +248,7 @@ static void begin_coop_copy(struct side *side)
 
 static void call(void)
 {
-	if (!model_attack_random(3)) { /* the peer does what it should */
+	if (!model_attack_random(3)) { /* the peer does something valid */
 		model_attack_pause(true);
 		if (world.a.ep.failing) {
 			end_connection(&world.a);
@@ -278,7 +277,7 @@ static void begin_anew(void)
 	begin_connection(&world.b, &world.a);
 }
 
-/* A long message that both sides copy: to the peer, which says that it is at it, or from the peer, which is. */
+/* A long message that both sides copy: to the peer, which may claim that it helps, or from the peer, which has begun to copy. */
 static void call_coop(void)
 {
 	bool send = model_attack_random(2);
@@ -293,7 +292,7 @@ static void call_coop(void)
 	model_attack_pause(true);
 }
 
-/* The peer has many requests, and may say that there are more and more of them: all that stand there are sound. */
+/* The peer has posted many valid requests, and may claim that there are more and more of them. */
 static void call_requests(void)
 {
 	model_attack_pause(true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages that go in different ways, one behind the other, under the model checker: in a cell; in a slot or straight to
- * the receive, as it comes; straight, always; and by both sides. They arrive whole and in order, and none is left where it
- * waits, whoever looks at what.
+ * Messages that take different ways, one behind the other, under the model checker: in a cell; in a slot, or straight if their
+ * receive is posted; always straight; and as a cooperative copy. They arrive whole and in order, and none is left waiting,
+ * whichever side polls.
  */
 #include "tests/soft/model_world.h"
 
@@ -32,7 +32,7 @@ static const struct mix {
 };
 
 static const struct mix *mix;
-static char from[MOST][COOP], to[MOST][COOP]; /* the first byte of each stands for it */
+static char from[MOST][COOP], to[MOST][COOP]; /* only the first byte of each is checked */
 
 static void begin(void)
 {
@@ -116,7 +116,7 @@ static void b_receives_three(void)
 	arrived(3);
 }
 
-/* Every request has been executed, although nobody has looked at an event. */
+/* Checks that every request has been executed, although nobody has polled. */
 static void nothing_waits(void)
 {
 	const struct soft_port *port = world.a.ep.port;
@@ -186,7 +186,7 @@ static void three_messages_meet_their_receives_although_nobody_looks(void)
 
 /* ------------------------------------------------------------------ two endpoints, one queue */
 
-/* Each has its receive; nobody has looked yet. */
+/* Each endpoint has a receive posted, and the receiver has not polled yet. */
 static void begin_two(void)
 {
 	begin();
@@ -250,7 +250,7 @@ static void messages_of_two_endpoints_arrive_in_the_order_of_their_posts(void)
 	}
 }
 
-/* b has two receives, d the third. */
+/* Endpoint b has two receives posted, and d one. */
 static void begin_three(void)
 {
 	begin();
@@ -280,8 +280,8 @@ static void three_arrive(void)
 
 /*
  * A sender is held up between the reservation of its cell and its publication. Behind that cell is a short message, and behind this
- * a long one, of which no cell tells since the ring is full. The poller hears of it by the list, when it cannot take the short
- * one yet, and completes it when it has.
+ * a long one, for which there is no cell since the ring is full. The poller finds it by the ready list, when it cannot take the
+ * short one yet, and completes it when it has.
  */
 static void long_message_without_a_cell_follows_the_short_one_before_it(void)
 {
@@ -366,8 +366,8 @@ static void b_b_d_then_b(void)
 }
 
 /*
- * The sender executes what waits before its next message. A message with a place does not go by a cell any more, which would
- * come later.
+ * Before its next message the sender executes the requests that wait. A message whose place a cell keeps is not sent by another
+ * cell, which would come later.
  */
 static void message_that_has_a_place_keeps_it(void)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ring of an event queue, in every order of its steps that C11 allows: cells, sleepers, and a sender that dies or is
- * stopped at any instruction. What runs is the provider's own cq.c and held.c; see model.h for how, and for what is not
- * tried.
+ * stopped at any instruction. The provider's own cq.c and held.c run; model.h says how, and what is not tried.
  */
 #include "tests/soft/model_world.h"
 
@@ -58,7 +57,7 @@ static void ring_waker_1(void)
 	soft_ring_notify(world.b.evd.cq.ring, NULL);
 }
 
-/* Takes what is there; true if it took something. Whoever finds a cell that is out of use does not look into it. */
+/* Takes the next cell. Returns true if there was one. A cell that is out of use is skipped, and its contents are not read. */
 static bool ring_take(void)
 {
 	struct soft_cq *cq = &world.b.evd.cq;
@@ -97,7 +96,7 @@ static void messages_arrive_once_whole_and_in_order(void)
 	world_explore(&scenario);
 }
 
-/* What the live sender sends arrives, whatever the other one left. */
+/* The message of the live sender arrives, at whatever step the other one has died. */
 static void ring_poller_of_the_living(void)
 {
 	bool reclaimed = false;
@@ -130,8 +129,8 @@ static void ring_sender_1_often(void)
 }
 
 /*
- * What the other sender sends arrives, in more than a lap, although one is stopped at any step for longer than the bound, and goes
- * on at any step later. The message of that one may be lost.
+ * The messages of one sender arrive, over more than a lap, although the other sender is stopped at any step for longer than the
+ * bound, and goes on at any later step. The message of the stopped one may be lost.
  */
 static void ring_poller_without_patience(void)
 {
@@ -140,7 +139,7 @@ static void ring_poller_without_patience(void)
 			model_yield();
 }
 
-/* The second sender is a thread of the process that has the ring: that one is waited for. */
+/* The second sender is a thread of the process that owns the ring, so the owner waits for it without a bound. */
 static void begin_stops(void)
 {
 	world.stops = true;
@@ -158,7 +157,7 @@ static void sender_that_is_stopped_at_any_step_holds_up_nobody(void)
 	world_explore(&scenario);
 }
 
-/* As libdatp waits: the bell is read, then all is looked at, then the transport armed, then slept. */
+/* Waits as libdatp does: it reads the bell, polls, arms the transport, and sleeps. */
 static void ring_sleep_until(uint32_t count)
 {
 	struct soft_cq *cq = &world.b.evd.cq;
@@ -189,7 +188,7 @@ static void sleeper_is_woken_by_each_message(void)
 	world_explore(&scenario);
 }
 
-/* It has polled, and the senders take no fence. */
+/* The owner has only polled until now, so the senders omit the fence. */
 static void begin_polled(void)
 {
 	soft_cq_set_polled(&world.b.evd.cq);
@@ -208,7 +207,7 @@ static void sleeper_that_had_polled_is_woken(void)
 	world_explore(&two);
 }
 
-/* Each message that it takes makes it one that polls. */
+/* After each message that the owner takes by polling, the senders omit the fence. */
 static void begin_soon_polled(void)
 {
 	world.b.evd.cq.polled_after = 1;
@@ -223,7 +222,7 @@ static void sleeper_that_polls_between_is_woken(void)
 	world_explore(&scenario);
 }
 
-/* One of several threads of the owner. True if it took something. */
+/* Takes a cell as one of several threads of the owner. Returns true if there was one. */
 static bool ring_take_in_order(void)
 {
 	_Atomic uint32_t *lock = soft_cq_lock(&world.b.evd.cq);
@@ -258,7 +257,7 @@ static void ring_sleeper_for_one(void)
 	}
 }
 
-/* The other has it polled at a moment when this one has asked to be woken. */
+/* Another thread polls, and by that tells the senders to omit the fence, when this thread has asked to be woken. */
 static void sleeper_is_woken_though_another_thread_polls(void)
 {
 	static const struct model_scenario scenario = {
@@ -283,7 +282,7 @@ static void ring_sleeper_of_the_living(void)
 	}
 }
 
-/* It may have taken the request to be woken with it. Without a death there is nothing to reclaim. */
+/* A sender may die after it has cleared the request to wake the sleeper. Without a death there is nothing to reclaim. */
 static void ring_reclaimer_or_not(void)
 {
 	while (!model_dead(0)) {
@@ -304,7 +303,7 @@ static void sleeper_is_woken_although_a_sender_died(void)
 	world_explore(&scenario);
 }
 
-/* The same of one that is stopped, of which nobody hears. */
+/* The same with a sender that is stopped, which nothing reports. */
 static void ring_sleeper_without_patience(void)
 {
 	struct soft_cq *cq = &world.b.evd.cq;

@@ -12,11 +12,11 @@
 #define MOST   3
 #define SHORT  1
 #define MIDDLE (WORLD_MIDDLE - 28)
-#define LONG   5000 /* the target executes it, and takes the buffer */
+#define LONG   5000 /* a rendezvous: the target executes it, and takes the receive */
 
 enum connection { AB, CD };
 
-/* What is sent, in this order, and how many receives there are for it. */
+/* The messages that are sent, in this order, and the number of receives for them. */
 static const struct plan {
 	const char *name;
 	int messages;
@@ -38,7 +38,7 @@ static const struct plan {
 };
 
 static const struct plan *plan;
-static char from[MOST][LONG], to[POSTS][LONG]; /* the first byte of each stands for it */
+static char from[MOST][LONG], to[POSTS][LONG]; /* the only the first byte of each is checked */
 
 static void begin(void)
 {
@@ -63,7 +63,7 @@ static void begin_with_receives(void)
 		world_post_shared(to[n], LONG);
 }
 
-/* The first message has been looked at, and has found the SRQ empty: its endpoint waits for the service thread. */
+/* The first message has found the SRQ empty, so its endpoint waits for the service thread. */
 static void begin_with_one_waiting(void)
 {
 	begin();
@@ -115,7 +115,7 @@ static void receives_are_posted(void)
 	}
 }
 
-/* Message `i` is the next of its connection. */
+/* Checks that message `i` is the next one of its connection. */
 static void came(int i, const struct side *side, uint32_t *next)
 {
 	uint32_t at = side->got[(*next)++];
@@ -144,7 +144,7 @@ static void all_arrive(void)
 	world_over();
 }
 
-/* Of one sender, whose messages found their receives there: on the EVD they are in the order of its posts, too. */
+/* If all messages are of one sender and find receives, they complete on the EVD in the order of its posts. */
 static void all_arrive_in_order(void)
 {
 	world_sleep_until(&world.b, (uint32_t)plan->messages);
@@ -163,7 +163,7 @@ static void receives_are_posted_and_all_arrive(void)
 
 /* ------------------------------------------------------------------ after each run */
 
-/* What was posted and has not completed is still there. */
+/* Checks that each receive that was posted has completed or is still in the SRQ. */
 static void none_is_lost(void)
 {
 	const struct soft_srq *srq = &world.shared.srq;
@@ -172,7 +172,7 @@ static void none_is_lost(void)
 	model_require(srq->posted - srq->taken == plan->receives - world.b.done);
 }
 
-/* All sends are done, so a poll finds their messages. The last post may have called the service thread, which runs first. */
+/* All sends have completed, so a poll finds their messages. If the last post has called the service thread, that runs first. */
 static void none_is_lost_unseen(void)
 {
 	world_serve();
@@ -262,7 +262,7 @@ static void service_thread_and_poller_take_receives_at_once(void)
 	explore_plans(&scenario);
 }
 
-/* A send completes when it has its buffer, which must not wait until somebody looks at the EVD. */
+/* A send completes when its message has a receive, even if nobody polls the EVD. */
 static void messages_take_their_receives_although_nobody_looks(void)
 {
 	static const struct model_scenario scenario = {
@@ -279,8 +279,8 @@ static void messages_take_their_receives_although_nobody_looks(void)
 
 /*
  * A sender is held up between the reservation of its cell and its publication. Behind that cell is a short message, and behind this
- * a long one, of which no cell tells since the ring is full. The poller hears of it by the list, when it cannot take the short
- * one yet, and takes it when it has.
+ * a long one, for which there is no cell since the ring is full. The poller finds it by the ready list, when it cannot take the
+ * short one yet, and takes it when it has.
  */
 static void long_message_without_a_cell_follows_the_short_one_before_it(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The states that the model checker has come to: model_states.h. */
+/* The states that the model checker has visited: model_states.h. */
 #include "tests/soft/model_states.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * The soft provider's protocol in shared memory, in every order of its steps that C11 allows: the meeting
  * of requests and receives between two ports (execution lock, ready lists, cooperative copies, the end of a connection). The
- * ring that they use has its own scenarios in model_ring_test.c. What runs is the provider's own cq.c,
- * exec.c, held.c, coop.c, send.c, recv.c and port.c; see model.h for how, and for what is not tried.
+ * ring that they use has its own scenarios in model_ring_test.c. The provider's own cq.c, exec.c, held.c,
+ * coop.c, send.c, recv.c and port.c run; model.h says how, and what is not tried.
  */
 #include "tests/soft/model_world.h"
 
@@ -19,7 +19,7 @@
 #include "providers/soft/send.h"
 #include "providers/soft/xfer.h"
 
-#define LONG 5000 /* longer than any cell; nothing is copied but one byte */
+#define LONG 5000 /* longer than any cell; only one byte is copied */
 
 static void long_send(int i)
 {
@@ -47,7 +47,7 @@ static void a_sends_one(void)
 {
 	long_send(0);
 	world_sleep_until(&world.a, 1);
-	model_write(&world.a.out[0]); /* it is its owner's again */
+	model_write(&world.a.out[0]); /* the buffer belongs to the program again */
 	model_require(world.a.done == 1 && world.a.status[0] == DAT_DTO_SUCCESS);
 }
 
@@ -91,7 +91,7 @@ static void sends_meet_their_receives_in_order(void)
 	world_explore(&scenario);
 }
 
-/* As a program with two threads: one waits, the other posts. */
+/* One of two threads of a program: it posts, and the other one waits. */
 static void b_posts(void)
 {
 	receive(0);
@@ -112,7 +112,7 @@ static void receive_that_is_posted_late_wakes_who_waits(void)
 	world_explore(&scenario);
 }
 
-/* The end of the connection, as soft_ep_end() brings it about: nobody touches the buffer afterwards. */
+/* Ends the connection as soft_ep_end() does. After that nobody may access the buffer. */
 static void b_ends(void)
 {
 	struct soft_ep *ep = &world.b.ep;
@@ -141,7 +141,7 @@ static void end_waits_for_who_is_at_the_memory(void)
 	world_explore(&scenario);
 }
 
-/* The same when the sender dies while it holds the execution lock; it has one of b's requests in hand as well. */
+/* The same if the sender dies while it holds the execution lock, when it may also be executing one of b's requests. */
 static void b_sends_and_ends(void)
 {
 	struct soft_ep *ep = &world.b.ep;
@@ -174,7 +174,7 @@ static void end_does_not_wait_for_the_dead(void)
 	world_explore(&scenario);
 }
 
-/* The sender is stopped anywhere, the end gives up, and the sender goes on: it does not touch the buffer any more. */
+/* The sender is stopped at any step for longer than the bound, and goes on later: it must not access the buffer then. */
 static void buffer_is_not_touched_by_who_goes_on(void)
 {
 	static const struct model_scenario scenario = {
@@ -185,7 +185,7 @@ static void buffer_is_not_touched_by_who_goes_on(void)
 	world_explore(&scenario);
 }
 
-/* ------------------------------------------------------------------ short messages, by the plain way */
+/* ------------------------------------------------------------------ short messages, on the fast path */
 
 #define SHORT 1
 
@@ -195,7 +195,7 @@ static void short_send(int i)
 	world_post_plain(&world.a, false, &world.a.out[i], SHORT);
 }
 
-/* Nothing is before it: it has been copied, and the buffer is its owner's again. */
+/* Nothing waits before the message, so it is copied in the post, and the buffer belongs to the program again. */
 static void short_send_at_once(int i)
 {
 	short_send(i);
@@ -258,7 +258,7 @@ static void short_messages_do_not_overtake_long_ones(void)
 	world_explore(&scenario);
 }
 
-/* The first two leave together what the third has to be told by. */
+/* Posts a long message behind two short ones. */
 static void a_sends_long_behind_short(void)
 {
 	short_send(0);
@@ -308,8 +308,8 @@ static void plain_receive_that_is_posted_late_wakes_who_waits(void)
 }
 
 /*
- * Nobody polls the receive's queue, nor sleeps on it: that a request waits is told to nobody, so the
- * one of the two that comes second has to see the other.
+ * Nobody polls the receive's queue or sleeps on it, so nobody is told that a request waits. So the send or
+ * the receive, whichever comes second, has to find the other one.
  */
 static void plain_receive_meets_its_send_although_nobody_looks(void)
 {
@@ -323,7 +323,7 @@ static void plain_receive_meets_its_send_although_nobody_looks(void)
 
 /* ------------------------------------------------------------------ another peer takes events away */
 
-/* What stands in these two words at any step tells events of others; see lost.c. */
+/* Clears the two words by which others report events, at any step; see lost.c. */
 static void take_away(struct side *side)
 {
 	struct soft_ring *ring = side->evd.cq.ring;
@@ -332,7 +332,7 @@ static void take_away(struct side *side)
 	atomic_exchange_explicit(&ring->notify, 0, memory_order_relaxed);
 }
 
-/* The service thread of a side, as lost.c has it look. All that it finds has waited for long. */
+/* Looks for lost events as the service thread does in lost.c, and takes everything it finds for lost. */
 static void look_at(struct side *side)
 {
 	struct soft_cq *cq = &side->evd.cq;
@@ -353,7 +353,7 @@ static void a_sends_one_and_says_so(void)
 	world_sleep_until(&world.a, 1);
 }
 
-/* The other side has said by then all that it has to say. */
+/* The other side has reported all its events before this. */
 static void a_is_robbed(void)
 {
 	take_away(&world.a);
@@ -393,7 +393,7 @@ static void news_of_the_receiver_survive_another_peer_that_takes_them_away(void)
 
 static char coop_from[SOFT_COOP_MIN], coop_to[SOFT_COOP_MIN];
 
-/* The first byte of each piece stands for it. */
+/* Only the first byte of each piece is watched. */
 static void coop_write(char *payload)
 {
 	for (uint32_t i = 0; i < SOFT_COOP_MIN; i += SOFT_COOP_PIECE_MAX)
@@ -409,7 +409,7 @@ static void coop_check(void)
 	}
 }
 
-/* Every order, between two processes. */
+/* Runs a scenario between two processes in every order of its steps. */
 static void coop_explore(const struct model_scenario *scenario)
 {
 	for (int n = 0; n < 3; n++) {
@@ -417,12 +417,12 @@ static void coop_explore(const struct model_scenario *scenario)
 		world.peer[n].cma = true;
 	}
 	memset(coop_from, 7, sizeof(coop_from));
-	/* to look whether somebody has died is a step, so only where somebody may */
+	/* the check for a death is a step, so it is made only in scenarios with a death */
 	world.lost = scenario->mortal;
 	world_explore(scenario);
 }
 
-/* The same, and the region of the receives is freed on the way. */
+/* The same, and the region of the receives is deregistered meanwhile. */
 static void coop_explore_freed(const struct model_scenario *scenario)
 {
 	model_watch(&world.no_region, sizeof(world.no_region), "no region");
@@ -450,7 +450,7 @@ static void coop_send_is_there(void)
 static void a_waits_for_its_send(void)
 {
 	world_sleep_until(&world.a, 1);
-	coop_write(coop_from); /* it is its owner's again */
+	coop_write(coop_from); /* the buffer belongs to the program again */
 	model_require(world.a.done == 1 && world.a.status[0] == DAT_DTO_SUCCESS);
 }
 
@@ -491,7 +491,7 @@ static void sender_that_polls_takes_its_part(void)
 	coop_explore(&scenario);
 }
 
-/* The end of a side's connection while the other one may be at its memory. `mortal`: the other one may have died. */
+/* Ends a side's connection while the other side may be accessing its memory. `mortal`: the other side may have died. */
 static void coop_end(struct side *side, char *memory, bool mortal)
 {
 	struct soft_ep *ep = &side->ep;
@@ -517,7 +517,7 @@ static void b_polls(void)
 	world_poll(&world.b);
 }
 
-/* A death may lose the message; it leaves no holes in one that is said to be there. */
+/* If the sender dies, the message may be lost, but if it is reported as received it is whole. */
 static void b_polls_and_looks(void)
 {
 	struct soft_ep *ep = &world.b.ep;
@@ -544,7 +544,7 @@ static void end_waits_for_both_sides(void)
 	coop_explore(&scenario);
 }
 
-/* As soft_lmr_free(): no lock of the endpoint's is taken. */
+/* Deregisters the region as soft_lmr_free() does, which takes no lock of the endpoint. */
 static void b_frees(void)
 {
 	struct soft_ep *ep = &world.b.ep;
@@ -555,7 +555,7 @@ static void b_frees(void)
 	coop_write(coop_to);
 }
 
-/* The same of a long send that both sides copy, of which the sender is stopped anywhere, and goes on. */
+/* The same with a long send that both sides copy, where the sender is stopped at any step, and goes on later. */
 static void coop_buffer_is_not_touched_by_who_goes_on(void)
 {
 	static const struct model_scenario scenario = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks of the process's memory: each of the ways in which the kernel can be asked gives the same results. */
+/* The checks of the process's memory: all the ways of asking the kernel give the same results. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

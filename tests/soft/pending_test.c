@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Incoming connections before they are established, where nobody is hostile. A program accepts a connection just when
- * the service thread has come to look for those whose other side has taken too long: the term that the other side has to
- * confirm begins with the accept, so the connection is none of them. Nor is one that the program just asks for. And a process
- * asks for many connections at once.
+ * Incoming connections before they are established, where nobody is hostile. A program accepts a connection just when the
+ * service thread looks for connections whose other side has taken too long. The time in which the other side has to confirm
+ * begins with the accept, so this connection must not be ended. Neither must one that the program is just requesting. And a
+ * process requests many connections at once.
  *
- * The C library's read() and pthread_mutex_unlock() are called by way of those below, which the program itself defines.
+ * The program defines read() and pthread_mutex_unlock() in place of those of the C library, and they call the real ones.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static bool is_timer(int fd)
 	return readlink(name, is, sizeof(is) - 1) > 0 && strstr(is, "timerfd");
 }
 
-/* The service thread, at a timer: the program accepts now. */
+/* If the service thread reads its timer, the program accepts at this moment. */
 ssize_t read(int fd, void *to, size_t size)
 {
 	ssize_t (*real)(int, void *, size_t);
@@ -55,7 +55,7 @@ ssize_t read(int fd, void *to, size_t size)
 
 static _Thread_local bool connecting;
 
-/* For the service thread, until it has come to look twice, so that it has looked once; or until no look is due any more. */
+/* Waits until the service thread has begun a second look, so that it has completed one, or until no look is due any more. */
 static void await_a_look(void)
 {
 	struct timespec until;
@@ -68,7 +68,7 @@ static void await_a_look(void)
 	armed = 0;
 }
 
-/* The provider lets go of its lock just when it has a socket for the attempt. */
+/* The provider releases its lock just when it has a socket for the attempt. */
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	int (*real)(pthread_mutex_t *);
@@ -83,7 +83,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	return error;
 }
 
-/* Connects to the parent and says nothing, so that there is something to look for; and is a server. */
+/* Connects to the parent and sends nothing, so that the parent's service thread looks for it; and is a server. */
 static void silent_server(void *arg)
 {
 	struct api_offer ours;
@@ -140,7 +140,7 @@ static void client(void *arg)
 /* ------------------------------------------------------------------ many at once */
 
 #define DESCRIPTORS 256
-#define BURST	    190 /* more than half of them; some are in use, and some are kept for others */
+#define BURST	    190 /* more than half of the descriptors; some of these are in use, and some are reserved */
 
 static void eager_client(void *arg)
 {
@@ -157,7 +157,7 @@ static void eager_client(void *arg)
 	api_close();
 }
 
-/* A process that needs many connections asks for all of them before the first is answered. */
+/* A process that needs many connections may request all of them before the first is answered. */
 static void process_may_ask_for_many_while_there_are_descriptors(void)
 {
 	pid_t peer = check_fork(eager_client, NULL);
@@ -195,7 +195,7 @@ static void accept_that_meets_the_look_stands(void)
 	check_put(peer, &offer, sizeof(offer));
 	cr = api_cr(cr_evd);
 	REQUIRE(sem_wait(&looks) == 0);
-	/* the clock goes on from what the service thread may have seen */
+	/* so that the time of the accept is later than the time that the service thread has read */
 	nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 	REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
 	sem_post(&accepted);

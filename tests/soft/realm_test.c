@@ -27,7 +27,7 @@ static void listen_here(void)
 	REQUIRE_DAT(dat_psp_create(api.ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
 }
 
-/* Listens until it is told to end; nobody has asked for anything by then. */
+/* Listens until it is told to end. No request may arrive. */
 static void listen_elsewhere(void *arg)
 {
 	open_in(arg);
@@ -48,7 +48,7 @@ static void meets_nobody(const char *mine, char *theirs)
 	open_in(mine);
 	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	/* nor is the qualifier in use here */
+	/* the qualifier can be used in this realm too */
 	listen_here();
 	check_signal(peer);
 	check_join(peer);

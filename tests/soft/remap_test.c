@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pages that are exchanged under threads that use them: no store is lost, and a failure leaves the memory as it was. */
+/* Pages are replaced while threads use them: no store is lost, and a failure leaves the memory as it was. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -82,13 +82,13 @@ static void content_moves_to_the_file_and_back(void)
 	want_filled();
 	memory[page] = 99;
 	REQUIRE(pread(fd, &byte, 1, (off_t)page) == 1);
-	CHECK_EQ_INT(byte, 99); /* the memory is the file */
+	CHECK_EQ_INT(byte, 99); /* the memory is a mapping of the file */
 	memory[page] = byte_of(page);
 	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd), 0);
 	want_filled();
 	memory[page] = 98;
 	REQUIRE(pread(fd, &byte, 1, (off_t)page) == 1);
-	CHECK_EQ_INT(byte, byte_of(page)); /* and is no longer */
+	CHECK_EQ_INT(byte, byte_of(page)); /* and now it is not any more */
 	REQUIRE(fstat(fd, &st) == 0);
 	close(fd);
 }
@@ -112,7 +112,7 @@ static void memory_that_was_never_written_takes_none(void)
 static _Atomic int stop;
 static uint64_t counted[THREADS];
 
-/* Each thread has words of its own in every page. */
+/* Counts up words of this thread's own in every page. */
 static void *count(void *arg)
 {
 	size_t self = (size_t)(uintptr_t)arg, at = 0;
@@ -161,7 +161,7 @@ static void failure_leaves_the_memory_as_it_was(void)
 
 	fill();
 	REQUIRE(fd >= 0);
-	CHECK_EQ_INT(soft_remap_shared(uffd, memory, size, fd), EBADF); /* it cannot be written to */
+	CHECK_EQ_INT(soft_remap_shared(uffd, memory, size, fd), EBADF); /* the descriptor cannot be written to */
 	want_filled();
 	CHECK_EQ_INT(soft_remap_shared(-1, memory, size, fd), EBADF);
 	want_filled();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A listener that is there, and whose queue is full because its process does not come round: a
- * connection attempt waits for it, as long as it has time, and is let in when there is room.
+ * A listener whose backlog is full because its process does not accept: a connection attempt is retried
+ * until its timeout expires, and succeeds when there is room.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int new_socket(void)
 	return fd;
 }
 
-/* Others that came before, until there is no room. */
+/* Fills the backlog with other connections. */
 static void setup(void)
 {
 	struct sockaddr_storage name;
@@ -136,7 +136,7 @@ static void who_gives_up_leaves_nothing_behind(void)
 				  &end.ep),
 		    DAT_SUCCESS);
 	connect_to_it(api_patience());
-	/* and the IA is closed while it waits */
+	/* the teardown closes the IA while the attempt waits */
 }
 
 static const struct check_test tests[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring of an event queue, without anything around it: many senders, in threads and in processes, one of them
- * killed with a cell in its hand; wake-ups; rings that are used again; the ready list.
+ * The ring of an event queue, without anything around it: many senders, in threads and in processes, one of which is
+ * killed after it has reserved a cell; wake-ups; rings that are reused; the ready list.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -25,7 +25,7 @@ static struct {
 	struct soft_ia *ia;
 	struct soft_cq cq;
 	struct soft_peer peer[PEERS]; /* [n] has the name n + 1 */
-	uint32_t next[SENDERS];	      /* what each sender's next message says */
+	uint32_t next[SENDERS];	      /* the number in each sender's next message */
 } t;
 
 static void ring_open(void)
@@ -88,7 +88,7 @@ static void sender_process(void *arg)
 	send_all((uint32_t)(uintptr_t)arg);
 }
 
-/* Takes what is there, and checks that it is each sender's next. */
+/* Takes all cells, and checks that each has the next message of its sender. Returns how many there were. */
 static unsigned int take(void)
 {
 	struct soft_cell *cell;
@@ -140,7 +140,7 @@ static void messages_of_many_processes_arrive_once_and_in_order(void)
 		check_join(peer[i]);
 }
 
-/* The senders are told eight times a lap. */
+/* The owner tells the senders eight times per lap which cells are free. */
 static void full_ring_refuses_until_cells_are_taken(void)
 {
 	uint64_t position;
@@ -159,7 +159,7 @@ static void full_ring_refuses_until_cells_are_taken(void)
 	CHECK_EQ_INT(take(), t.cq.mask + 1);
 }
 
-/* Makes the ring one that has been in use for long. */
+/* Sets the ring's positions, as if it had been in use for long. */
 static void ring_age(uint64_t position)
 {
 	soft_ring_init(t.cq.ring, t.cq.mask + 1, position);
@@ -169,7 +169,7 @@ static void ring_age(uint64_t position)
 
 static void positions_go_on_beyond_every_boundary(void)
 {
-	/* of 32 bits, of a signed number, and of the bits that a reservation has for it */
+	/* where a position overflows 32 bits, a signed number of 48, and the bits of a reservation */
 	static const uint64_t boundaries[] = { 1ull << 32, 1ull << 47, 1ull << 48 };
 
 	for (int i = 0; i < 3; i++) {
@@ -185,13 +185,13 @@ static void positions_go_on_beyond_every_boundary(void)
 	}
 }
 
-/* A peer can write to its head at any time. */
+/* A peer can write to the beginning of the ring, where its length is, at any time. */
 static void ring_is_as_long_as_it_was_made(void)
 {
 	struct soft_ring *ring = t.cq.ring;
 	uint32_t mask = t.cq.mask;
 
-	ring_age((1ull << 40) - 1); /* the last cell of a ring that is longer */
+	ring_age((1ull << 40) - 1); /* the last cell if the ring were longer */
 	ring->mask = UINT32_MAX;
 	for (uint32_t n = 0; n < 300; n++) {
 		CHECK(!soft_cq_pending(&t.cq));
@@ -205,7 +205,7 @@ static void ring_is_as_long_as_it_was_made(void)
 	datp_unlock(&t.ia->lock);
 	soft_cq_fini(&t.cq);
 	datp_lock(&t.ia->lock);
-	soft_cqs_reclaim(t.ia, &t.peer[3]); /* those at rest, too */
+	soft_cqs_reclaim(t.ia, &t.peer[3]); /* the rings that are kept for reuse as well */
 	datp_unlock(&t.ia->lock);
 	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
 	REQUIRE(t.cq.ring == ring);
@@ -243,7 +243,7 @@ static void sender_killed_with_a_cell_reserved_is_passed_over(void)
 		send_one(0, n);
 	CHECK_EQ_INT(take(), 1);
 	check_kill(peer);
-	reclaim(0); /* of another: nothing changes */
+	reclaim(0); /* for another peer, so nothing changes */
 	CHECK_EQ_INT(take(), 0);
 	reclaim(1);
 	CHECK_EQ_INT(take(), 10);
@@ -267,7 +267,7 @@ static void reservation_in_a_ring_at_rest_does_not_block_its_next_user(void)
 	CHECK_EQ_INT(take(), 2);
 }
 
-/* What no owner writes there: a reservation in its name by less than a lap, at each place. A sender finds no cell, and returns. */
+/* Each cell has a reservation in the owner's name, less than a lap ahead, as the owner never writes. A sender gets no cell. */
 static void reservations_that_make_no_sense_keep_no_sender(void)
 {
 	for (uint64_t ahead = 1; ahead <= t.cq.mask; ahead++) {
@@ -281,7 +281,7 @@ static void reservations_that_make_no_sense_keep_no_sender(void)
 	}
 }
 
-/* A peer that has not heard of the end of its connection writes to a ring that is somebody else's by now. */
+/* A peer that has not heard of the end of its connection writes to a ring that another EVD uses by then. */
 static void ring_that_is_used_again_goes_on_where_it_was(void)
 {
 	struct soft_ring *ring = t.cq.ring;
@@ -300,7 +300,7 @@ static void ring_that_is_used_again_goes_on_where_it_was(void)
 
 /* ------------------------------------------------------------------ wake-ups */
 
-/* Sleeps until the bell is not `seen` any more; false: it takes too long. */
+/* Sleeps until the bell is not `seen` any more. Returns false if that takes too long. */
 static bool sleep_on(struct soft_ring *ring, uint32_t seen)
 {
 	const struct timespec step = { 0, 100000000 };
@@ -311,7 +311,7 @@ static bool sleep_on(struct soft_ring *ring, uint32_t seen)
 	return atomic_load(&ring->bell) != seen;
 }
 
-/* Each message is sent when the one before was taken: each may be the one that wakes, and none may be missed. */
+/* Sends each message when the one before has been taken, so each of them may have to wake the owner. */
 static void *answering_thread(void *arg)
 {
 	_Atomic uint32_t *taken = arg;
@@ -353,7 +353,7 @@ static void no_wake_up_is_lost(void)
 	sleep_and_wake(false);
 }
 
-/* It takes itself for one that only polls, again and again, and sleeps all the same. */
+/* The owner declares again and again that it only polls, and sleeps all the same. */
 static void no_wake_up_is_lost_by_who_had_polled(void)
 {
 	soft_fence_init();
@@ -383,7 +383,7 @@ static void be_refused(void *arg)
 	if (!filtered)
 		return;
 	soft_fence_everybody();
-	CHECK(clock_ns() - from >= 1000000); /* a store takes much less */
+	CHECK(clock_ns() - from >= 1000000); /* without membarrier() it waits, longer than a store takes to become visible */
 	CHECK(!soft_fence_reaches());
 	soft_cq_set_polled(&t.cq);
 	CHECK(!t.cq.polled);
@@ -405,8 +405,8 @@ static void where_fences_are_forbidden_later_on_time_passes_instead(void)
 }
 
 /*
- * A sender of the last owner may have seen that it polls, and its message be on the way still when the next owner
- * sleeps: that one takes it back first, as the last one would have.
+ * A sender may have seen that the last owner of the ring only polls, and publish its message when the next owner sleeps. So
+ * the next owner takes back that declaration before it sleeps, as the last one would have.
  */
 static void ring_of_one_that_polled_is_its_next_users_to_take_back(void)
 {
@@ -441,7 +441,7 @@ static void *sleeping_thread(void *arg)
 	return (void *)(uintptr_t)sleep_on(t.cq.ring, seen);
 }
 
-/* It had taken the request to wake somebody, and died before it did. */
+/* The peer had cleared the request to wake the owner, and died before it did so. */
 static void who_sleeps_is_woken_when_a_peer_dies(void)
 {
 	uint32_t seen = atomic_load(&t.cq.ring->bell);

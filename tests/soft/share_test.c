@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registered memory that the other process can map, too: it is reached in place, with the results
- * that any other memory gives, and is let go when its owner frees the region.
+ * Registered memory that the other process can map: it is accessed there, with the same results as any
+ * other memory, and unmapped when its owner frees the region.
  */
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -18,7 +18,7 @@
 #define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
 #define NAME "opendat-share-test"
 
-/* Where the owner's memory comes from, and how the two processes use it. */
+/* How the owner's memory is allocated, and how the two processes use it. */
 struct kind {
 	void *(*make)(void);
 	DAT_MEM_PRIV_FLAGS rights;

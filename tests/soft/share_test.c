@@ -49,7 +49,7 @@ static int unsealed_memfd(void)
 	return file;
 }
 
-/* It is sealed, so that nobody can truncate it. */
+/* Returns memory of a file that is sealed, so that nobody can truncate it. */
 static int memfd(void)
 {
 	int fd = unsealed_memfd();
@@ -78,7 +78,7 @@ static void *readable_of_memfd(void)
 	return map_file(memfd(), PROT_READ, MAP_SHARED);
 }
 
-/* As programs do it: the descriptor is closed once the memory is mapped. */
+/* Returns memory of a file as programs do: the descriptor is closed after the mapping. */
 static void *of_named_file(void)
 {
 	char name[64];
@@ -117,7 +117,7 @@ static DAT_RMR_TRIPLET window_of(const struct api_buf *mem, DAT_RMR_HANDLE *rmr)
 	return target;
 }
 
-/* One step for each byte that comes: ends with 'q'. */
+/* Makes one step for each byte that comes from the test; 'q' ends it. */
 static void serve(struct api_buf *mem, DAT_RMR_HANDLE rmr)
 {
 	char step = 0;
@@ -196,7 +196,7 @@ static void part(void)
 	check_join(owner);
 }
 
-/* Whether the owner's file is mapped in this process. */
+/* Returns true if the owner's file is mapped in this process. */
 static bool mapped(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -327,7 +327,7 @@ static void range_beyond_the_region_is_refused(void)
 
 	meet(&kind);
 	write_all();
-	theirs.target.target_address += 8; /* the file goes on there, the region does not */
+	theirs.target.target_address += 8; /* the file continues beyond the end of the region */
 	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 4, 0), DAT_SUCCESS);
 	API_DTO(end.request, end.ep, 4, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
 	part();

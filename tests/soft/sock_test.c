@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A socket between two IAs, without those: its end, what had come over it and was not read, and a kernel that has no
- * memory to send with.
+ * A socket between two IAs, without the IAs: its end, messages that had arrived and were not read, and sends for which
+ * the kernel has no memory.
  *
- * The C library's sendmsg() and syscall() are called by way of those below, which the program itself defines.
+ * The program defines sendmsg() and syscall() in place of those of the C library, and they call the real ones.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -86,7 +86,7 @@ static void sock_close(void)
 	free(ia);
 }
 
-/* A peer rings over any socket that it has, and has done what it owes then: it rings no second time. */
+/* A peer rings once, over any of its sockets, so a ring that was not read must not be lost with its socket. */
 static void ring_that_was_not_read_outlives_its_socket(void)
 {
 	struct pollfd bell = { .fd = ia->doorbell_fd, .events = POLLIN };
@@ -102,14 +102,14 @@ static bool retry_is_due(void)
 {
 	struct itimerspec left;
 
-	/* it rings in milliseconds, and may have rung by now */
+	/* the timer expires within milliseconds, and may have expired by now */
 	struct pollfd tick = { .fd = ia->tick_fd, .events = POLLIN };
 
 	REQUIRE(timerfd_gettime(ia->tick_fd, &left) == 0);
 	return left.it_value.tv_sec || left.it_value.tv_nsec || poll(&tick, 1, 0) == 1;
 }
 
-/* The length of what comes next; -1: there is nothing. */
+/* Returns the length of the next message, or -1 if there is none. */
 static ssize_t received(int fd)
 {
 	struct soft_msg msg;
@@ -117,15 +117,15 @@ static ssize_t received(int fd)
 	return recv(fd, &msg, sizeof msg, MSG_DONTWAIT);
 }
 
-/* The peer is no more gone than before, and there may be no other socket to it. */
+/* Lack of memory does not mean that the peer has gone, and there may be no other socket to it. */
 static void ring_that_there_is_no_memory_for_is_sent_later(void)
 {
 	no_memory = ENOBUFS;
 	CHECK(soft_socket_ring(sock));
 	CHECK(retry_is_due());
-	CHECK(soft_socket_ring(sock)); /* one at a time */
+	CHECK(soft_socket_ring(sock)); /* a second ring is not sent while the first one waits */
 	no_memory = ENOMEM;
-	CHECK(soft_sockets_retry(ia)); /* there is still none */
+	CHECK(soft_sockets_retry(ia)); /* there is still no memory */
 	CHECK_EQ_INT(received(far_end), -1);
 	no_memory = 0;
 	CHECK(!soft_sockets_retry(ia));
@@ -143,7 +143,7 @@ static void message_that_there_is_no_memory_for_is_sent_later(void)
 	CHECK(soft_socket_send(sock, &msg));
 	CHECK(retry_is_due());
 	no_memory = 0;
-	CHECK(soft_socket_send(sock, &msg)); /* none overtakes another */
+	CHECK(soft_socket_send(sock, &msg)); /* nothing overtakes the message that waits */
 	CHECK(soft_socket_ring(sock));
 	CHECK_EQ_INT(received(far_end), -1);
 	CHECK(!soft_sockets_retry(ia));
@@ -153,7 +153,7 @@ static void message_that_there_is_no_memory_for_is_sent_later(void)
 	CHECK_EQ_INT(received(far_end), -1);
 }
 
-/* The sender has done what it owes, and rings no second time. */
+/* The sender rings only once, so a ring that was not sent yet must not be lost with its socket. */
 static void ring_that_was_not_sent_outlives_its_socket(void)
 {
 	struct soft_peer peer = { .ia = ia, .id = { 1, 1 }, .users = 3 };
@@ -171,7 +171,7 @@ static void ring_that_was_not_sent_outlives_its_socket(void)
 	close(other_end);
 }
 
-/* What another error means has not changed. */
+/* Any other error still means that the peer has gone. */
 static void peer_that_has_gone_has_gone(void)
 {
 	close(far_end);

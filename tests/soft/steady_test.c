@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The steady data path allocates nothing: after a few rounds, in which records and lists grow to what is needed, posts, binds
- * and their completions come by without. This program has the process's allocator count, in all threads.
+ * The steady data path allocates nothing: after a few rounds, in which records and lists grow to the size that is needed, posts,
+ * binds and their completions make no allocation. This program counts the allocations of all threads.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void setup(void)
 	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
 }
 
-/* After as many rounds again none of them has allocated. */
+/* Makes ROUNDS rounds to begin with, and as many again, which must not allocate. */
 static void want_none(void (*round)(void))
 {
 	unsigned int before;
@@ -56,7 +56,7 @@ static void want_none(void (*round)(void))
 	for (int i = 0; i < ROUNDS; i++)
 		round();
 	before = atomic_load(&allocations);
-	CHECK(before > 0); /* the count is at work */
+	CHECK(before > 0); /* allocations are counted */
 	for (int i = 0; i < ROUNDS; i++)
 		round();
 	CHECK_EQ_INT(atomic_load(&allocations) - before, 0);
@@ -95,7 +95,7 @@ static void bind_some(size_t size)
 	API_BIND(pair.b.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
 }
 
-/* Also of what is refused. */
+/* Binds, also one that is refused. */
 static void round_of_binds(void)
 {
 	DAT_LMR_TRIPLET beyond = api_seg(&buf, SIZE, 2 * SIZE), unknown = api_seg(&buf, 0, 8);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers that are stopped (SIGSTOP) in the midst of a transfer, wherever that is. Every call that must return returns, the
- * connection ends with its event, all that was posted completes, other connections notice nothing; and when the
- * peer goes on, which it does in every other case, it writes nothing into memory that is not its business any more.
+ * Peers that are stopped (SIGSTOP) in the middle of a transfer, at any instruction. Every call that must return returns, the
+ * connection ends with its event, everything that was posted completes, and other connections are not affected. When the
+ * peer goes on, which it does in every other round, it does not write to memory that it may not access any more.
  *
  * STOP_ROUNDS is how often each kind of traffic meets each call: 1 if it is not set. An odd number of
  * rounds has each of them once more without SIGCONT.
@@ -30,9 +30,9 @@ enum traffic { SENDS, WRITES, READS, TRAFFICS };
 /* What must return. */
 enum call {
 	ABRUPT,	   /* dat_ep_disconnect */
-	GRACEFUL,  /* the same, and then the other */
-	UNRELATED, /* dat_lmr_free of memory that nothing is done with */
-	USED,	   /* dat_lmr_free of memory that the victim is at */
+	GRACEFUL,  /* dat_ep_disconnect, graceful and then abrupt */
+	UNRELATED, /* dat_lmr_free of memory that no operation uses */
+	USED,	   /* dat_lmr_free of memory that the victim is accessing */
 	FREE,	   /* dat_ep_free */
 	FAIL,	   /* an operation that fails, so that the connection ends on the service thread */
 	POST,	   /* posts, as many as there is room for */
@@ -64,7 +64,7 @@ static struct {
 
 static unsigned int seed = 1;
 static char *adapter;
-static bool shared; /* the victims map what is written to and read from */
+static bool shared; /* the victims map the memory of writes and reads */
 
 static struct api_buf memory(size_t size)
 {
@@ -75,10 +75,10 @@ static struct api_buf memory(size_t size)
 		return api_buf(size, DAT_MEM_PRIV_ALL_FLAG);
 	fd = memfd_create("stop_test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
-	/* else nobody maps it */
+	/* peers map only memory that is sealed */
 	REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
 	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	REQUIRE(mem != MAP_FAILED); /* the descriptor stays, by which a victim finds the file */
+	REQUIRE(mem != MAP_FAILED); /* the descriptor stays open, because a victim finds the file by it */
 	return api_buf_in(api.pz, mem, size, DAT_MEM_PRIV_ALL_FLAG);
 }
 
@@ -142,7 +142,7 @@ static DAT_RETURN post_request(struct busy *busy)
 	}
 }
 
-/* Posts what there is room for; only success counts. */
+/* Posts a request or receive if there is room. A post that is refused does not count. */
 static void go_on(struct busy *busy)
 {
 	if (busy->requests < DEPTH && post_request(busy) == DAT_SUCCESS)
@@ -151,7 +151,7 @@ static void go_on(struct busy *busy)
 		busy->receives++;
 }
 
-/* Takes what has completed, of whatever connection. */
+/* Takes all completions, of any connection. */
 static void take(struct busy *busy)
 {
 	DAT_EVENT event;
@@ -167,14 +167,14 @@ static void take(struct busy *busy)
 	}
 }
 
-/* Does what it was told to until the connection is over, and says then that it is. */
+/* Makes the traffic that the test has chosen until the connection is over, and reports that. */
 static void victim(void *arg)
 {
 	struct busy busy = { 0 };
 	DAT_CONN_QUAL qual;
 
 	(void)arg;
-	do /* 0: not yet */
+	do /* 0 means that this victim has to wait longer */
 		check_get(CHECK_PARENT, &qual, sizeof(qual));
 	while (!qual);
 	open_side();
@@ -222,10 +222,10 @@ struct round {
 	DAT_EVD_HANDLE cr_evd;
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL qual;
-	struct api_buf other, ball; /* memory that the victim has nothing to do with */
+	struct api_buf other, ball; /* memory that the victim cannot access */
 };
 
-/* The steady peer answers, whatever the victim does. */
+/* Checks that the steady peer answers, whatever the victim does. */
 static void ping(struct round *r)
 {
 	uint32_t before = my.pongs;
@@ -239,7 +239,7 @@ static void ping(struct round *r)
 	CHECK_EQ_INT(my.pongs, before + 1);
 }
 
-/* The event comes, whoever has to bring it, and with it all that was posted. */
+/* Waits for the event of the end, and for the completions of everything that was posted. */
 static void over(struct round *r)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -252,8 +252,8 @@ static void over(struct round *r)
 }
 
 /*
- * The service thread does its work: a request that nobody answers times out. The endpoint has an EVD of its
- * own, because the busy connection may end meanwhile.
+ * Checks that the service thread still works: a connection request that nobody answers times out. The endpoint has an EVD of
+ * its own, because the busy connection may end meanwhile.
  */
 static void times_out(struct round *r)
 {
@@ -281,7 +281,7 @@ static void post_what_fails(struct round *r)
 		r->busy.requests++;
 }
 
-/* Makes the call; true: the connection is over, or will be. */
+/* Makes the call. Returns true if the connection ends by it in any case. */
 static bool make_call(struct round *r, enum call call)
 {
 	DAT_EP_HANDLE ep = r->busy.ep;
@@ -301,11 +301,11 @@ static bool make_call(struct round *r, enum call call)
 	case USED:
 		CHECK_DAT(dat_lmr_free(my.in.lmr), DAT_SUCCESS);
 		CHECK_DAT(dat_lmr_free(my.out.lmr), DAT_SUCCESS);
-		return false; /* only if the victim was at it */
+		return false; /* the connection ends only if the victim was accessing the memory */
 	case FAIL:
 		post_what_fails(r);
 		times_out(r);
-		return false; /* the operation waits behind others, perhaps */
+		return false; /* the operation may be waiting behind others */
 	case POST:
 		for (unsigned int i = 0; i < 3 * DEPTH; i++) {
 			go_on(&r->busy);
@@ -317,7 +317,7 @@ static bool make_call(struct round *r, enum call call)
 	}
 }
 
-/* A victim that has gone on writes nothing to what is ours again. Its connection is over for it as well. */
+/* Lets the victim go on. It must not write to memory that belongs to this side again, and its connection must be over. */
 static void goes_on(pid_t pid, const unsigned char *mine)
 {
 	CHECK(kill(pid, SIGCONT) == 0);
@@ -360,7 +360,7 @@ static void round_open(struct round *r)
 	r->psp = api_listen(r->cr_evd, DAT_PSP_CONSUMER_FLAG, &r->qual);
 }
 
-/* Until the victim has been at it for a while; the last thing that is done is to stop it. */
+/* Exchanges data with the victim for a while, and then stops it. */
 static void live_with(struct round *r, pid_t pid)
 {
 	unsigned int rounds = 20 + (unsigned int)rand_r(&seed) % 2000;
@@ -386,7 +386,7 @@ static void one_round(enum traffic traffic, enum call call, bool cont)
 	check_put(steady, &r.qual, sizeof(r.qual));
 	accept_on(r.cr_evd, r.pinged, traffic);
 	r.busy.ep = make_endpoint();
-	/* the victim's requests go to our memory, ours need nothing of its */
+	/* the victim's requests access our memory, and ours do not access the victim's */
 	r.busy.traffic = SENDS;
 	check_put(pid, &r.qual, sizeof(r.qual));
 	accept_on(r.cr_evd, r.busy.ep, traffic);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of middling length, for which there are two ways: one copy, straight to a receive that is there, and a slot,
- * where they do not wait for one.
+ * Messages of the middle size, for which there are two ways: one copy straight to a posted receive, or a slot, where they need
+ * not wait for a receive.
  */
 #include "api.h"
 
@@ -57,7 +57,7 @@ static void received(uint64_t n, size_t size)
 	CHECK(is_there(n, size));
 }
 
-/* Nobody has looked at the receiver's events yet. */
+/* The receiver has not polled yet when the message is copied. */
 static void message_whose_receive_is_there_is_copied_once(void)
 {
 	api_pair_make(&pair, NULL);
@@ -70,7 +70,7 @@ static void message_whose_receive_is_there_is_copied_once(void)
 	}
 }
 
-/* It takes part in the copies then; of those of 64 KiB it does so anyway. */
+/* By a slot the receiver does a part of the copying. With messages of 64 KiB it does so anyway. */
 static void receiver_that_has_not_come_by_is_sent_on_ahead(void)
 {
 	api_pair_make(&pair, NULL);
@@ -100,7 +100,7 @@ static void message_without_a_receive_does_not_wait(void)
 	received(0, LONG);
 }
 
-/* The second one is in its place before the first one has left its slot. */
+/* The second message is copied straight before the first one is copied out of its slot. */
 static void messages_of_both_ways_complete_in_order(void)
 {
 	api_pair_make(&pair, NULL);
@@ -123,7 +123,7 @@ static void messages_of_both_ways_complete_in_order(void)
 	received(3, MIDDLE);
 }
 
-/* Only who owns it can take a buffer from a shared queue. */
+/* Only the owner of an SRQ can take a receive from it. */
 static void message_for_a_shared_queue_does_not_wait(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8,
@@ -143,7 +143,7 @@ static void message_for_a_shared_queue_does_not_wait(void)
 	received(0, MIDDLE);
 }
 
-/* Where dat.conf says what is to go through slots, it does. */
+/* If dat.conf says up to which length messages go through slots, they do. */
 static void limit_in_dat_conf_is_kept_to(void)
 {
 	api_pair_make(&pair, NULL);

@@ -32,7 +32,7 @@ static void adapter_says_that_it_is_strict(void)
 	CHECK(api.prov.rdma_write_for_rdma_read_req == DAT_TRUE);
 }
 
-/* Whatever its length, a message that finds no receive ends the connection, though nobody on this side looks. */
+/* A message of any length that finds no receive ends the connection, even if nobody polls on this side. */
 static void message_without_a_receive_breaks_the_connection(void)
 {
 	static const size_t sizes[] = { 0, 8, 5000, HALF };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that gets no more threads, and a peer that the kernel does not let copy: it would ask
- * for a copy that nobody makes. The connection does not come about, or ends.
+ * A process that cannot start threads, and a peer whose copies the kernel refuses. The peer would ask
+ * for a copy by a bounce thread, which does not exist. The connection fails, or ends.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -32,13 +32,13 @@ static void accept_one(void)
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
 }
 
-/* From here on there are no new threads. There is no way back. */
+/* From here on the process cannot start threads. That cannot be undone. */
 static void forbid_threads(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS), /* for what is older */
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS), /* clone3(): the C library falls back to clone() */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
@@ -48,7 +48,7 @@ static void forbid_threads(void)
 	struct sock_fprog filter = { .len = sizeof(code) / sizeof(*code), .filter = code };
 
 	REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	/* for all threads: it is the service thread that wants another */
+	/* for all threads, because the service thread starts the bounce thread */
 	REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) ==
 		0);
 }

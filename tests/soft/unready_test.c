@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A message that finds no receive waits, and the program that has posted none is told; see providers/soft/unready.c. */
+/* A message that finds no receive waits, and a message to the user of its receiver says so; see providers/soft/unready.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static void setup(void)
 	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
 }
 
-/* Waits for a completion at the receiver for a moment, as a program does that has forgotten its receive. */
+/* Waits for a completion for a moment, as a receiver does that has forgotten to post a receive. */
 static void wait_for_nothing(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -49,7 +49,7 @@ static int count(const char *text, const char *word)
 	return n;
 }
 
-/* Whether it comes by a cell, by a slot, or waits at its sender. The default level of messages. */
+/* The user is told, at the default level, whether the message is in a cell or a slot, or waits at its sender. */
 static void program_without_a_receive_is_told(void)
 {
 	static const size_t sizes[] = { 8, 5000, HALF };
@@ -64,7 +64,7 @@ static void program_without_a_receive_is_told(void)
 		REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, sizes[i], 1, 0), DAT_SUCCESS);
 		text = told(pair.b.recv, endpoint);
 		CHECK(strstr(text, endpoint) && strstr(text, "post one there before the messages come"));
-		/* it waits on, and comes when there is a receive */
+		/* the message waits on, and is received when there is a receive */
 		REQUIRE_DAT(api_recv(pair.b.ep, &buf, HALF, sizes[i], 2), DAT_SUCCESS);
 		API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, sizes[i]);
 		api_disconnect(&pair);
@@ -105,7 +105,7 @@ static void connection_is_told_of_once(void)
 	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, 8);
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, 1, 0), DAT_SUCCESS);
 	wait_for_nothing(pair.b.recv);
-	/* it has waited for longer than this one when this one is told */
+	/* the first message has waited for longer when the user is told of this one */
 	REQUIRE_DAT(api_send(other.a.ep, &buf, 0, 8, 1, 0), DAT_SUCCESS);
 	await(other.b.recv, two);
 	text = check_stderr_end();
@@ -113,7 +113,7 @@ static void connection_is_told_of_once(void)
 	CHECK_EQ_INT(count(text, two), 1);
 }
 
-/* Each message waits for its receive for a moment, for longer than a second in all. */
+/* Each message waits for its receive for a moment. Together they wait for longer than a second. */
 static void receive_that_is_late_by_less_than_a_second_is_not_told_of(void)
 {
 	uint64_t until = check_now_ms() + 2000;
@@ -131,7 +131,7 @@ static void receive_that_is_late_by_less_than_a_second_is_not_told_of(void)
 		API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, 8);
 		kept = kept && check_now_ms() - begun < 1000;
 	}
-	/* on a machine so busy that one was late by a second nothing is shown */
+	/* if the machine is so busy that a receive was late by a second, this shows nothing */
 	CHECK(!strstr(check_stderr_end(), "ms for a receive") || !kept);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Moving bytes, in each of its ways: every alignment and length, lists cut anywhere, and the order in which the bytes
- * of a write become visible to who polls on the last of them.
+ * The ways of copying: every alignment and length, lists that are cut anywhere, and the order in which the bytes of a write
+ * become visible to a thread that polls the last of them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #define GUARD	  0xee
 #define LENGTH_UP 40u
 
-/* Shared with peers, at one address: what the kernel writes to a peer's memory is seen here. */
+/* Shared with forked peers, at the same address, so that this process sees what the kernel writes to a peer's memory. */
 static struct shared {
 	unsigned char memory[ROOM];
 	_Atomic uint32_t taken, stop;
@@ -44,7 +44,7 @@ static void memory_unmap(void)
 	munmap(shared, sizeof(*shared));
 }
 
-/* The ways. `to` lies in shared memory. */
+/* The ways of copying. `to` is in shared memory. */
 static int by_memcpy(pid_t pid, struct soft_list *to, struct soft_list *from, uint64_t len,
 		     bool ordered)
 {
@@ -59,7 +59,7 @@ static int by_writev(pid_t pid, struct soft_list *to, struct soft_list *from, ui
 	return soft_cma(pid, true, ordered, from, to, len);
 }
 
-/* As the target does it, of a write that waited. */
+/* As the target copies a write that has waited. */
 static int by_readv(pid_t pid, struct soft_list *to, struct soft_list *from, uint64_t len,
 		    bool ordered)
 {
@@ -187,7 +187,7 @@ struct poll {
 	uint32_t rounds;
 };
 
-/* All bytes of round n have the value n: waits for the last one, and looks at all others. */
+/* In round n all bytes get the value n. Waits for the last byte, and checks all others. */
 static void poll_on_last_byte(const struct poll *poll)
 {
 	unsigned char *last = &shared->memory[poll->at + poll->len - 1];
@@ -233,13 +233,13 @@ static void write_rounds(way_fn *way, pid_t pid, const struct poll *poll)
 	}
 }
 
-/* Where the last byte is the last of a word, the first, and in between; within a page, and over several. */
+/* Places where the last byte is the last or the first of a word, or between; within a page, and across pages. */
 static const struct poll polls[] = {
 	{ 64, 8, 200 },	   { 64, 4096, 200 },	{ 65, 4096, 200 },   { 67, 1021, 200 },
 	{ 4090, 12, 200 }, { 4000, 40000, 60 }, { 4093, 20001, 60 }, { 71, 2, 200 },
 };
 
-/* The sanitizer does not see that the byte is part of the word which was stored. */
+/* The thread sanitizer does not know that the byte is a part of the word that was stored. */
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_TSAN true
 #elif defined(__has_feature)
@@ -292,7 +292,7 @@ static void last_byte_is_seen_last_by_another_process(void)
 	}
 }
 
-/* ------------------------------------------------------------------ what does not move */
+/* ------------------------------------------------------------------ copies that fail */
 
 static void memory_that_is_not_there_is_a_fault(void)
 {
@@ -376,7 +376,7 @@ static void stores_have_their_size(void)
 	}
 }
 
-/* `to` lies as far beyond `from` as is asked for, as addresses within a page are compared. */
+/* Copies between two places of `room` at these offsets. */
 static void granted_move(unsigned char *room, size_t to, size_t from, size_t len)
 {
 	unsigned char *d = room + 64 + to;
@@ -402,7 +402,7 @@ static void granted_copies_move_just_those_bytes(void)
 		}
 }
 
-/* The least of many, in nanoseconds. */
+/* Returns the shortest of many times that a copy takes, in nanoseconds. */
 static double granted_cost(unsigned char *to, const unsigned char *from, size_t len)
 {
 	double least = 1e18;
@@ -420,7 +420,7 @@ static double granted_cost(unsigned char *to, const unsigned char *from, size_t 
 	return least;
 }
 
-/* There are processors for which a string operation is slow if its ends lie so. */
+/* On some processors a string instruction is slow for certain offsets of source and destination within a page. */
 static void place_within_a_page_does_not_make_a_copy_slow(void)
 {
 	enum { LEN = 32768 };
@@ -443,7 +443,7 @@ static void ring(int number)
 	(void)number;
 }
 
-/* Signals break into the copies, which begin again. */
+/* Signals interrupt the copies, which are then begun again. */
 static void copies_that_are_interrupted_are_whole(void)
 {
 	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { 0 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What libvipl makes of the adapter beneath: seen by a wrapper that writes down what it is asked
- * for, and over one that is odd (odd.c). In a test's adapter `tell`, the odd wrapper tells where a
- * thread has come to.
+ * How libvipl uses the adapter beneath: recorded by the trace wrapper, and over the wrapper odd.c, which
+ * misbehaves. In the adapter `tell`, that wrapper reports which call a thread has reached.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -15,11 +14,11 @@
 
 #include "world.h"
 
-static struct side a, b;	/* a on the adapter in question, b on soft0 or the same */
+static struct side a, b;	/* a is on the adapter that is tested, b on soft0 or the same one */
 static int told[2];		/* a pipe, from the wrapper to the test */
-static int trace = -1;		/* what is written down: one for all tests, as dat.conf is read once */
+static int trace = -1;		/* the trace, one for all tests, because a process reads dat.conf once */
 
-/* A thread that waits for ever. */
+/* A thread that waits without a timeout, and its result. */
 static struct sleeper {
 	pthread_t thread;
 	bool running;
@@ -97,7 +96,7 @@ static void sleeper_join(void)
 	sleeper.running = false;
 }
 
-/* Whether the wrapper tells of such a call, in this time. */
+/* Returns true if the wrapper reports this call within the time. */
 static bool call_comes(char what, unsigned int ms)
 {
 	struct pollfd fd = { .fd = told[0], .events = POLLIN };
@@ -112,7 +111,7 @@ static bool call_comes(char what, unsigned int ms)
 	return true;
 }
 
-/* The trace has a line with both of these words. */
+/* Returns true if the trace has a line with both words. */
 static bool traced(const char *call, const char *word)
 {
 	char line[2000];
@@ -167,7 +166,7 @@ static void *wait_for_recv(void *arg)
 	return NULL;
 }
 
-/* As a program says it that was written where VIP_ULONG has 32 bits. */
+/* A program that was written where VIP_ULONG has 32 bits passes 0xFFFFFFFF as the infinite timeout. */
 static void the_32_bit_infinite_is_for_ever(void)
 {
 	union address local, remote;
@@ -184,7 +183,7 @@ static void the_32_bit_infinite_is_for_ever(void)
 	CHECK(traced("dat_ep_connect", "timeout=infinite"));
 	CHECK(!traced("dat_evd_wait", "timeout="));
 	sleeper_start(wait_for_recv);
-	/* So that it sleeps, in most runs; if it does not, nothing is to be seen, nor wrong. */
+	/* In most runs the thread sleeps after this. If it does not, there is nothing to check, and nothing is wrong. */
 	check_nap();
 	check_nap();
 	post_send(&b, 1, 8);
@@ -211,7 +210,7 @@ static void *wait_for_client(void *arg)
 	return NULL;
 }
 
-/* It opens its door under the lock that it gives back when it sleeps. */
+/* The waiter listens (dat_psp_create) before it sleeps, and under the same lock. */
 static void a_nic_is_not_closed_under_a_waiter(void)
 {
 	setenv("OPENDAT_TEST_IA", "tell", 1);
@@ -264,7 +263,7 @@ static VIP_RETURN request(const char *disc, VIP_ULONG timeout)
 
 enum { CLIENT_MS = 30 };
 
-/* Until it has been heard of: who gives up early enough need not be. */
+/* Requests until one has arrived at the server's library. A request that is given up early may never arrive. */
 static void ask_in_vain(const char *disc)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -275,7 +274,7 @@ static void ask_in_vain(const char *disc)
 	} while (!call_comes('q', 1000));
 }
 
-/* One thread reads the requests: when it reads the second, the first is where it belongs. */
+/* One thread reads all requests, so when it reads the second one, the first is queued at its listener. */
 static void a_client_that_has_given_up_is_not_handed_out(void)
 {
 	VIP_CONN_HANDLE conn;
@@ -293,7 +292,7 @@ static void a_client_that_has_given_up_is_not_handed_out(void)
 	CHECK_VIP(look("here", &conn), VIP_TIMEOUT);
 }
 
-/* On both sides, and with the requests of the accepted one first. */
+/* Requests are posted on both sides, and first on the side that has accepted. */
 static void an_accepted_vi_waits_for_the_greeting(bool with_cq)
 {
 	VIP_BOOLEAN recv;
@@ -346,7 +345,7 @@ static void and_no_completion_queue_tells_of_it(void)
 	an_accepted_vi_waits_for_the_greeting(true);
 }
 
-/* Where each sends at once, after each has asked for the other. */
+/* Both sides send at once, after both have requested the connection. */
 static void nor_does_a_peer_have_to_care(void)
 {
 	struct side *sides[2] = { &a, &b };

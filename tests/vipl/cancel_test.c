@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that are cancelled where they wait: what they had goes on without them. Whether a thread
- * is asleep already when it is cancelled makes no difference to what has to come of it, so nobody
- * waits for that; some rounds find it asleep, and some on its way.
+ * Threads that are cancelled while they wait: the objects that they used can be used by others. The result must be the
+ * same whether the thread sleeps already when it is cancelled, so the tests do not wait for that: in some
+ * rounds the thread sleeps, in others it is about to.
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,11 +16,11 @@ enum { ROUNDS = 20 };
 
 static struct side a, b;	/* the server, the client */
 
-/* A thread that waits, and what it came back with. */
+/* A thread that waits, and its results. */
 struct sleeper {
 	pthread_t thread;
 	bool running;
-	bool finished;			/* it was not cancelled */
+	bool finished;			/* the call has returned, so the thread was not cancelled in it */
 	VIP_RETURN ret;
 	VIP_DESCRIPTOR *descriptor;
 	VIP_VI_HANDLE vi;
@@ -45,7 +45,7 @@ static void sleeper_join(struct sleeper *s)
 	s->running = false;
 }
 
-/* A nap, in every other round, lets it fall asleep. */
+/* Cancels the thread; in every other round after a nap, in which it can fall asleep. */
 static void sleeper_cancel(struct sleeper *s, int round)
 {
 	if (round % 2)
@@ -90,7 +90,7 @@ static void *wait_for_recv(void *arg)
 	return NULL;
 }
 
-/* Of two that wait for one queue, one sleeps in uDAPL and the other behind it. */
+/* If two threads wait for one queue, one of them sleeps in uDAPL, and the other waits for that one. */
 static void whoever_is_left_gets_the_message(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -120,7 +120,7 @@ static void *post_and_wait(void *arg)
 	return NULL;
 }
 
-/* A send completes, with the thread or without it. */
+/* A send completes whether or not the thread that waits for it is cancelled. */
 static void a_send_outlives_the_thread_that_waits_for_it(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -166,7 +166,7 @@ static void a_completion_queue_goes_on(void)
 	}
 }
 
-/* Nobody waits any more, so it can be destroyed. */
+/* After the cancellation no thread waits, so the queue can be destroyed. */
 static void a_completion_queue_can_be_destroyed(void)
 {
 	VIP_CQ_HANDLE cq = a.cq;
@@ -236,7 +236,7 @@ static void another_thread_hears_the_client(void)
 	CHECK_VIP(two.ret, VIP_SUCCESS);
 }
 
-/* Nobody answers. The VI is idle afterwards, with the receives it had, and good for the next try. */
+/* Nobody answers the request. After the cancellation the VI is idle, keeps its receives, and can connect again. */
 static void a_client_that_is_cancelled_leaves_an_idle_vi(void)
 {
 	be_heard();
@@ -294,7 +294,7 @@ static void *disconnect(void *arg)
 {
 	struct sleeper *s = arg;
 
-	/* It is cancelled already; its end comes behind the call. */
+	/* The cancellation is pending during the call, and takes effect after it. */
 	pthread_cancel(pthread_self());
 	s->ret = VipDisconnect(a.vi);
 	pthread_testcancel();
@@ -352,7 +352,7 @@ static void an_accept_that_is_cancelled_leaves_an_idle_vi(void)
 	pthread_cancel(one.thread);
 	sleeper_join(&one);
 	kill(peer, SIGCONT);
-	if (one.finished) {	/* it was accepted by whoever still runs there */
+	if (one.finished) {	/* the peer's kernel has confirmed, although the peer is stopped */
 		REQUIRE_VIP(one.ret, VIP_SUCCESS);
 		check_kill(peer);
 		return;
@@ -370,8 +370,8 @@ static void an_accept_that_is_cancelled_leaves_an_idle_vi(void)
 }
 
 /*
- * The client is there to hear the answer, so that some rounds cancel the thread when the connection
- * stands already, but before it has it.
+ * The client takes the answer, so in some rounds the thread is cancelled when the connection is established
+ * already, but the call has not returned.
  */
 static void a_connection_that_nobody_took_leaves_the_receives(void)
 {

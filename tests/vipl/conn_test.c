@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clients and servers: who is heard, accepted, rejected, and what becomes of the VI. */
+/* Clients and servers: which requests arrive, are accepted and rejected, and the state of the VI after that. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static VIP_RETURN look(const char *disc, VIP_ULONG timeout, VIP_CONN_HANDLE *con
 	return VipConnectWait(a.nic, &local.net, timeout, &remote.net, &a.remote, conn);
 }
 
-/* A client asks, and its request is handed out. */
+/* Lets the client send a request, and returns that request at the server. */
 static VIP_CONN_HANDLE hear(VIP_ULONG client_timeout)
 {
 	VIP_CONN_HANDLE conn = NULL;
@@ -149,7 +149,7 @@ static void no_more_is_written_than_there_is_room_for(void)
 	ask_ends(VIP_REJECT);
 }
 
-/* For programs that have a bare VIP_NET_ADDRESS and say nothing by its lengths. */
+/* Programs pass a VIP_NET_ADDRESS without room for an address, whose lengths are not set. */
 static void a_bare_address_is_not_written_beyond(void)
 {
 	union address local, remote;
@@ -221,7 +221,7 @@ static void set_disc(union address *address, const char *disc, size_t length)
 	memcpy(address->bytes + 4 + address->net.HostAddressLen, disc, length);
 }
 
-/* Of two that begin alike, at one door, and of two of the same length. */
+/* Two discriminators of which one is the beginning of the other, and two of the same length, each two at the same door. */
 static void a_discriminator_matches_as_a_whole(void)
 {
 	union address local, remote, heard, from = { .bytes = { 0 } };
@@ -251,7 +251,7 @@ static void a_discriminator_matches_as_a_whole(void)
 		  VIP_NO_MATCH);
 }
 
-/* A client of many. */
+/* One of many clients. */
 struct one_of_many {
 	pthread_t thread;
 	VIP_VI_HANDLE vi;
@@ -335,7 +335,7 @@ static void differing_attributes_are_told_and_the_client_hears_nothing(void)
 	VIP_VI_ATTRIBUTES attr = a.attr;
 	VIP_CONN_HANDLE conn = hear(check_patience_ms());
 
-	/* which every adapter has, though without RDMA reads */
+	/* every adapter has this level, though without RDMA reads */
 	attr.ReliabilityLevel = VIP_SERVICE_UNRELIABLE;
 	attr.EnableRdmaRead = VIP_FALSE;
 	attr.MaxTransferSize = 4096;
@@ -362,7 +362,7 @@ static void accepting_with_a_connected_vi_is_invalid_state(void)
 	VIP_CONN_HANDLE conn;
 
 	sides_connect(&a, &b);
-	c = b;		/* for side_close(), should a check fail */
+	c = b;		/* so that side_close() can be called if a check fails */
 	REQUIRE_VIP(VipCreateVi(b.nic, &b.attr, NULL, NULL, &b.vi), VIP_SUCCESS);
 	conn = hear(check_patience_ms());
 	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_INVALID_STATE);
@@ -381,7 +381,7 @@ static void a_client_without_patience_times_out(void)
 	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
 	CHECK_VIP(request("here", 30), VIP_TIMEOUT);
 	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
-	/* It has given up. If that is news here, it comes out when it is accepted. */
+	/* The client has given up. The server may learn that only when it accepts. */
 	if (look("here", 50, &conn) == VIP_SUCCESS)
 		CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_TIMEOUT);
 	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
@@ -408,7 +408,7 @@ static void receives_survive_a_failed_request(void)
 	}
 }
 
-/* Good when it was posted, and found bad when it is needed. */
+/* The receive is valid when it is posted, and its memory is deregistered before it is needed. */
 static void a_receive_whose_memory_is_gone_fails_alone(void)
 {
 	VIP_MEM_ATTRIBUTES mem = { .Ptag = NULL };
@@ -473,7 +473,7 @@ static void sent_before_disconnect_is_received(void)
 		expect_recv(&a, i, VIP_STATUS_OP_RECEIVE);
 }
 
-/* Though nothing is in its queues. */
+/* Also if its queues are empty. */
 static void a_vi_that_is_not_idle_is_neither_destroyed_nor_changed(void)
 {
 	VIP_CONN_HANDLE conn = hear(check_patience_ms());
@@ -526,7 +526,7 @@ static void addresses_are_checked(void)
 	CHECK_VIP(VipConnectWait(a.nic, &bad.net, 0, &remote.net, &a.remote, &conn),
 		  VIP_INVALID_PARAMETER);
 	bad = local;
-	bad.bytes[4] ^= 0x55;	/* another host's */
+	bad.bytes[4] ^= 0x55;	/* the address of another host */
 	CHECK_VIP(VipConnectWait(a.nic, &bad.net, 0, &remote.net, &a.remote, &conn),
 		  VIP_INVALID_PARAMETER);
 	bad.net.HostAddressLen = 3;
@@ -543,7 +543,7 @@ static void clients_between_two_waits_are_kept(void)
 
 	REQUIRE_VIP(look("here", 0, &conn), VIP_TIMEOUT);
 	ask_start("here", check_patience_ms());
-	/* Until the request is here, there is nothing to see it by but this. */
+	/* Only this call shows that the request has arrived. */
 	REQUIRE_SOON(look("here", 0, &conn) == VIP_SUCCESS);
 	CHECK_VIP(VipConnectAccept(conn, a.vi), VIP_SUCCESS);
 	ask_ends(VIP_SUCCESS);
@@ -565,7 +565,7 @@ static void *accept_and_send(void *arg)
 	return NULL;
 }
 
-/* Transports that want the other side to begin are no business of the program's. */
+/* Some transports require that the other side sends first. The library hides that from programs. */
 static void whoever_accepted_may_be_the_first_to_send(void)
 {
 	VIP_CONN_HANDLE conn;

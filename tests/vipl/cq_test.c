@@ -103,7 +103,7 @@ static void flushed_descriptors_are_told_too(void)
 	CHECK(d == descriptor(&a, 0));
 }
 
-/* Its descriptors were taken without a look at the completion queue. */
+/* The descriptors are taken from the VI's queues, and their entries stay in the completion queue. */
 static void a_destroyed_vi_is_not_told_of(void)
 {
 	VIP_BOOLEAN recv;
@@ -134,7 +134,7 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 		atomic_fetch_add(&overruns, 1);
 }
 
-/* The descriptors themselves are all there. */
+/* The queue has lost entries, but all descriptors can be taken from the VI's queues. */
 static void a_cq_that_is_too_short_says_so(void)
 {
 	VIP_BOOLEAN recv;
@@ -158,7 +158,7 @@ static void a_cq_that_is_too_short_says_so(void)
 	}
 }
 
-/* Handlers note what they were called with. */
+/* The arguments with which handlers were called. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned int calls;
@@ -266,7 +266,7 @@ static void cq_handlers_get_the_entry(void)
 	CHECK(heard.context[0] == &a);
 	CHECK_EQ_INT(heard.recv, VIP_TRUE);
 	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_SUCCESS);
-	/* This one is forgotten with the completion queue. */
+	/* This notice is dropped when the completion queue is destroyed. */
 	REQUIRE_VIP(VipCQNotify(a.cq, &a, on_entry), VIP_SUCCESS);
 }
 
@@ -328,7 +328,7 @@ static void threads_wait_for_one_queue_and_others_ask(void)
 	for (int i = 0; i < THREADS; i++)
 		REQUIRE(pthread_create(&thread[i], NULL, waiter, NULL) == 0);
 	for (unsigned int i = 0; i < MESSAGES; i++) {
-		/* Never more messages than receives: not every transport would wait. */
+		/* never more messages than posted receives, because not every transport lets messages wait */
 		REQUIRE_SOON(i - atomic_load(&taken) < POSTED);
 		post_send(&b, 0, 8);
 		expect_send(&b, 0, VIP_STATUS_OP_SEND);

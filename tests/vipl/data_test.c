@@ -81,7 +81,7 @@ static void two_segments_are_gathered_and_scattered(void)
 	CHECK_EQ_MEM(buffer(&a, 1), buffer(&b, 1) + 30, 120);
 }
 
-/* Of every length around that up to which the library copies; the buffer is free when it is posted. */
+/* Messages of all lengths around the limit up to which the library copies. Their buffer can be reused after the post. */
 static void short_messages_arrive_whole(void)
 {
 	for (uint32_t length = 2; length < 140; length++) {
@@ -106,7 +106,7 @@ static void short_messages_arrive_whole(void)
 	}
 }
 
-/* As long as the receive, and shorter: nothing else is written. */
+/* Messages as long as the receive, and shorter: nothing beyond the message is written. */
 static void short_messages_stay_within_their_receive(void)
 {
 	for (uint32_t room = 1; room < 70; room++)
@@ -136,7 +136,7 @@ static void a_short_message_that_is_too_long_breaks_the_connection(void)
 	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
 }
 
-/* A receive into memory of its own, of 64 bytes, is posted; the descriptor is in a's block. */
+/* Posts a receive of 64 bytes into memory that is registered for it alone. The descriptor is in a's block. */
 static VIP_MEM_HANDLE post_recv_apart(uint8_t *memory)
 {
 	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
@@ -183,14 +183,14 @@ static void a_message_to_memory_that_is_gone_breaks_the_connection(void)
 	post_send(&b, 1, 8);
 	CHECK_VIP(VipRecvWait(a.vi, check_patience_ms(), &got), VIP_DESCRIPTOR_ERROR);
 	REQUIRE(got == descriptor(&a, 0));
-	/* devices have other words for it: rxe says that the message is too long, siw names the transport */
+	/* devices report other errors: rxe that the message is too long, siw a transport error */
 	if (!over_device())
 		CHECK_EQ_INT(got->CS.Status, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DONE |
 						     VIP_STATUS_PROTECTION_ERROR);
 	CHECK_EQ_INT(memory[0], 'x');
 	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
 	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
-	/* and that is over with the connection */
+	/* the error does not outlast the connection */
 	REQUIRE_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
 	REQUIRE_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
 	side_drain(&a);
@@ -207,7 +207,7 @@ struct churn {
 	_Atomic unsigned int rounds;
 };
 
-/* Registers memory and ends that again and again. */
+/* Registers and deregisters memory again and again. */
 static void *churn_memory(void *arg)
 {
 	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
@@ -312,7 +312,7 @@ static void an_rdma_read_brings(void)
 	CHECK_EQ_MEM(buffer(&b, 1), buffer(&a, 3), 700);
 }
 
-/* The third segment lies behind the declared two. */
+/* Prepares an RDMA of two data segments. With the address segment these are three, one more than the struct declares. */
 static VIP_DESCRIPTOR *prepare_pieces(unsigned int op)
 {
 	VIP_DESCRIPTOR *d = prepare_rdma(&b, 1, 300, op, buffer(&a, 3), a.handle);
@@ -348,7 +348,7 @@ static void rdma_is_gathered_and_scattered_too(void)
 		    VIP_SUCCESS);
 	expect_send(&b, 5, VIP_STATUS_OP_SEND);
 	expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE);
-	/* What is sent behind a write comes behind it. */
+	/* a message that is sent after a write arrives after it */
 	post_recv(&a, 2, 8);
 	post_send(&b, 6, 8);
 	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
@@ -358,7 +358,7 @@ static void rdma_is_gathered_and_scattered_too(void)
 	CHECK_EQ_INT(buffer(&a, 3)[700], 0);
 }
 
-/* Programs signal by it. */
+/* Programs use such a write as a signal. */
 static void a_write_of_nothing_brings_immediate_data(void)
 {
 	VIP_DESCRIPTOR *d;
@@ -400,8 +400,8 @@ static void a_fenced_send_comes_after_the_read(void)
 }
 
 /*
- * Without reliable reception a write is done when it is on its way. That it was refused comes out by the end of
- * the connection, with which or after which it completes.
+ * Returns true if the completion of a write reports a refusal by the peer. Without reliable reception a write completes when
+ * it has been sent, and a refusal is reported only by the end of the connection.
  */
 static bool writes_tell_of_refusal(void)
 {
@@ -465,7 +465,7 @@ static void send_fails(VIP_DESCRIPTOR *d, unsigned int control, uint32_t status)
 	expect_send(&b, 1, status);
 }
 
-/* Nor is anything of it seen by the peer. */
+/* The peer is not affected either. */
 static void a_bad_request_at_the_unreliable_level_breaks_nothing(void)
 {
 	VIP_DESCRIPTOR *d;
@@ -477,10 +477,10 @@ static void a_bad_request_at_the_unreliable_level_breaks_nothing(void)
 	send_fails(prepare_rdma(&b, 1, 8, 0, buffer(&a, 3), a.handle),
 		   VIP_CONTROL_OP_RDMAREAD | VIP_CONTROL_IMMEDIATE,
 		   VIP_STATUS_OP_RDMA_READ | VIP_STATUS_FORMAT_ERROR);
-	/* without the segment that says where to */
+	/* without the address segment */
 	send_fails(prepare(&b, 1, 0), VIP_CONTROL_OP_RDMAWRITE,
 		   VIP_STATUS_OP_RDMA_WRITE | VIP_STATUS_FORMAT_ERROR);
-	/* reads are not for this level */
+	/* the unreliable level has no reads */
 	send_fails(prepare_rdma(&b, 1, 8, 0, buffer(&a, 3), a.handle), VIP_CONTROL_OP_RDMAREAD,
 		   VIP_STATUS_OP_RDMA_READ | VIP_STATUS_RDMA_PROT_ERROR);
 	d = prepare(&b, 1, 8);
@@ -510,7 +510,7 @@ static void a_failed_write_with_immediate_data_fails_once(void)
 		expect_send(&b, 1, VIP_STATUS_OP_RDMA_WRITE | VIP_STATUS_RDMA_PROT_ERROR);
 	else
 		CHECK(VipSendWait(b.vi, check_patience_ms(), &none) != VIP_TIMEOUT && none == d);
-	/* Nothing tells the peer of a write that did not come about. */
+	/* the immediate data of a write that was not executed do not arrive */
 	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
 	CHECK_VIP(VipSendDone(b.vi, &none), VIP_DESCRIPTOR_ERROR);
 	CHECK(none == NULL);

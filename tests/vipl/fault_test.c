@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What becomes of a VI when the adapter fails: over the fault-injecting wrapper, around soft0. */
+/* The state of a VI after the adapter has failed: over the fault-injecting wrapper, around soft0. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define NONE "return=INSUFFICIENT_RESOURCES"
 
-/* How a completion of uDAPL's is told, and the adapter that gives it to the first request. */
+/* A status of uDAPL, its status in VIPL, and the adapter on which the first request completes with it. */
 static const struct {
 	const char *status;
 	uint32_t told;
@@ -41,7 +41,7 @@ static void add_adapter(FILE *file, const char *libs, const char *name, const ch
 		name, libs, rules);
 }
 
-/* All of them, in one dat.conf: a process reads it once. */
+/* Writes all adapters into one dat.conf, because a process reads it once. */
 static void write_conf(void)
 {
 	char libs[PATH_MAX], path[PATH_MAX], name[40], rules[100];
@@ -185,7 +185,7 @@ static void sleeper_start(void *(*sleep)(void *))
 	REQUIRE(pthread_create(&sleeper.thread, NULL, sleep, NULL) == 0);
 }
 
-/* Its endpoint is given up, so that both sides get what is theirs. */
+/* The library frees the endpoint, so both sides get their descriptors back. */
 static void a_connection_that_cannot_be_ended_ends(void)
 {
 	open_broken("no-disconnect");
@@ -249,7 +249,7 @@ static void each_status_has_its_bit(void)
 		sides_connect(&a, &b);
 		post_send(&b, 1, 8);
 		expect_send(&b, 1, VIP_STATUS_OP_SEND | statuses[i].told);
-		/* At a reliable level that was the end. */
+		/* at a reliable level the error has broken the connection */
 		REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
 		expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE | VIP_STATUS_DESC_FLUSHED_ERROR);
 		side_close(&b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs of the field do, beyond or beside the letter of the architecture, and rely on. */
+/* What existing programs do and rely on that the architecture does not promise. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void close_sides(void)
 	side_close(&a);
 }
 
-/* The block's registration is replaced by one with a tag of the program's own. */
+/* Registers the block of a side again, with a protection tag of the program's. Returns the tag. */
 static VIP_PROTECTION_HANDLE own_tag(struct side *s)
 {
 	size_t size = (size_t)(buffer(s, SLOTS) - s->block);
@@ -60,7 +60,7 @@ static void a_vi_without_a_tag_uses_memory_that_has_one(void)
 	a_message_passes();
 }
 
-/* It has used no memory before it was connected. */
+/* The VI has used no memory before it connects. */
 static void a_vi_without_a_tag_connects_with_that_of_the_memory(void)
 {
 	VIP_DESCRIPTOR *d;
@@ -107,7 +107,7 @@ static void a_vi_without_a_tag_keeps_to_the_first_that_it_meets(void)
 	CHECK_VIP(VipDeregisterMem(a.nic, buffer(&a, 4), other), VIP_SUCCESS);
 }
 
-/* The program does not know that the VI has to do with its tag. */
+/* The program does not know that the VI uses its tag. */
 static void the_tag_may_go_before_the_vi_that_took_it_on(void)
 {
 	VIP_PROTECTION_HANDLE ptag = own_tag(&a);
@@ -129,7 +129,7 @@ static void the_tag_may_go_before_the_vi_that_took_it_on(void)
 	CHECK_VIP(VipSetViAttributes(a.vi, &attr), VIP_INVALID_PTAG);
 }
 
-/* The next one that it meets is the NIC's only tag then. */
+/* The VI takes the next tag that it meets, which is the NIC's only one then. */
 static void a_vi_without_a_tag_takes_on_another_when_its_own_is_destroyed(void)
 {
 	VIP_PROTECTION_HANDLE ptag = own_tag(&a);
@@ -155,7 +155,7 @@ static void open_connected(void)
 	sides_connect(&a, &b);
 }
 
-/* A receive into the last buffer that says it has room for more than its region. */
+/* Posts a receive into the last buffer that is longer than the rest of its region; with `second`, another segment follows. */
 static void post_recv_beyond(unsigned int slot, uint32_t second)
 {
 	VIP_DESCRIPTOR *d = prepare(&a, slot, 0x40000000);
@@ -185,7 +185,7 @@ static void a_receive_may_reach_beyond_its_region(void)
 	}
 }
 
-/* Nor does it go on in the next segment. */
+/* The rest of the message is not written to the next segment either. */
 static void a_message_that_reaches_beyond_the_region_fails(void)
 {
 	post_recv_beyond(0, 50);
@@ -196,7 +196,7 @@ static void a_message_that_reaches_beyond_the_region_fails(void)
 	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
 }
 
-/* A receive of 100 bytes whose other segment begins beyond the region, or with no other. */
+/* Posts a receive with a segment that begins beyond the region; if not `alone`, behind a valid segment of 100 bytes. */
 static void post_recv_begun_beyond(unsigned int slot, bool alone)
 {
 	VIP_DESCRIPTOR *d = prepare(&a, slot, 100);
@@ -240,7 +240,7 @@ static void a_receive_that_is_all_beyond_its_region_takes_no_data(void)
 	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
 }
 
-/* It was posted before there was a connection. */
+/* The receive is posted before there is a connection. */
 static void so_may_one_that_waits_for_the_connection(void)
 {
 	VIP_DESCRIPTOR *d;
@@ -254,20 +254,20 @@ static void so_may_one_that_waits_for_the_connection(void)
 	expect_recv(&a, 0, VIP_STATUS_OP_RECEIVE);
 }
 
-/* What goes as the program wants it to is not spoken of. */
+/* Nothing is printed if a connection ends as the program requests. */
 static void a_normal_end_prints_nothing(void)
 {
 	check_stderr_begin();
 	post_recv(&a, 0, 64);
 	REQUIRE_VIP(VipDisconnect(b.vi), VIP_SUCCESS);
 	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
-	/* whatever there is to tell is told before a NIC is closed */
+	/* all messages are printed before a NIC is closed */
 	side_close(&b);
 	side_close(&a);
 	CHECK_EQ_STR(check_stderr_end(), "");
 }
 
-/* Programs ask until it is there. */
+/* Programs request a connection until the server is there. */
 static void a_server_that_is_not_there_yet_prints_nothing(void)
 {
 	union address local, remote;
@@ -285,7 +285,7 @@ static void a_server_that_is_not_there_yet_prints_nothing(void)
 	CHECK_EQ_STR(check_stderr_end(), "");
 }
 
-/* The second finds its first connection qualifier taken, and listens at the next. */
+/* The second server finds its first qualifier in use, and listens at the next one. */
 static void two_servers_of_one_discriminator_print_nothing(void)
 {
 	union address local, remote = { .bytes = { 0 } };
@@ -299,7 +299,7 @@ static void two_servers_of_one_discriminator_print_nothing(void)
 	CHECK_EQ_STR(check_stderr_end(), "");
 }
 
-/* No send waits for a receive of the peer's in the library, so none is ever left to post. */
+/* The library never keeps a send back until the peer has a receive, so no send is deferred. */
 static void no_send_is_deferred(void)
 {
 	VIP_BOOLEAN deferred = VIP_TRUE;
@@ -322,7 +322,7 @@ static void there_are_no_tags_on_completion_queues(void)
 	REQUIRE_VIP(VipDestroyCQ(cq), VIP_SUCCESS);
 }
 
-/* They keep it in an int, and halve and align it. */
+/* Programs keep MaxTransferSize in an int, halve it and align it. */
 static void the_largest_transfer_fits_into_an_int(void)
 {
 	int most = (int)a.nic_attr.MaxTransferSize;

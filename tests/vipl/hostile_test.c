@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers that are not libvipl, or not well: they know what libvipl says over the adapter, by <dat/udat.h>, and say
- * something else, say nothing, or stop. The victim is the test itself. Its calls return, and an honest peer is served.
+ * Peers that do not use libvipl, or that stop. They use <dat/udat.h>, and know libvipl's messages; they send other ones, send
+ * nothing, or are stopped. The victim is the test itself. Its calls return, and an honest peer is served afterwards.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -15,12 +15,12 @@
 #include "world.h"
 
 enum {
-	MANY = 100,	   /* verdicts that nobody takes leave of; libvipl keeps 64 */
+	MANY = 100,	   /* verdicts whose connections the peer does not end; libvipl keeps 64 of them */
 	GARBAGE = 40,	   /* requests */
 	HELLO = 52,	   /* the longest private data of libvipl */
 	MEMORY = 8192,
 	RECEIVE = 256,
-	SOON_MS = 1500,	   /* after which what has stopped is given up */
+	SOON_MS = 1500,	   /* the time after which the library gives up a peer that has stopped */
 	STEP_MS = 100,
 };
 
@@ -84,7 +84,7 @@ static DAT_EP_HANDLE endpoint(void)
 	return ep;
 }
 
-/* As vipl/listen.c has it. */
+/* Returns the qualifier of a discriminator, as vipl/listen.c computes it. */
 static DAT_CONN_QUAL door_of(const char *disc, unsigned int probe)
 {
 	uint32_t hash = 2166136261u;
@@ -95,7 +95,7 @@ static DAT_CONN_QUAL door_of(const char *disc, unsigned int probe)
 	return UINT64_C(0x5649504C0000) + (hash % 65536 + probe * 47) % 65536;
 }
 
-/* As vipl/wire.c has it: a request of a client that waits for `timeout_ms`. */
+/* Writes the private data of a client's request, as vipl/wire.c does. The client waits for `timeout_ms`. */
 static DAT_COUNT hello_to(const char *disc, uint32_t timeout_ms, unsigned char *hello)
 {
 	size_t length = strlen(disc);
@@ -112,7 +112,7 @@ static DAT_COUNT hello_to(const char *disc, uint32_t timeout_ms, unsigned char *
 	return (DAT_COUNT)(20 + length);
 }
 
-/* Sends it to the door of `disc`. */
+/* Sends a request to the door of `disc`. */
 static void ask(const char *disc, DAT_COUNT size, const unsigned char *data)
 {
 	foe.ep = endpoint();
@@ -131,7 +131,7 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-/* The verdict of libvipl, or -1: the adapter has rejected. */
+/* Returns the verdict of libvipl, or -1 if the adapter has rejected the request. */
 static int verdict(void)
 {
 	DAT_EVENT event = next(foe.connect);
@@ -158,7 +158,7 @@ static VIP_RETURN look(VIP_ULONG timeout, VIP_CONN_HANDLE *conn)
 	return VipConnectWait(s.nic, &s.local.net, timeout, &remote.net, &s.remote, conn);
 }
 
-/* Once it has been looked for clients, they are heard. */
+/* After the first VipConnectWait() the library listens. */
 static void victim_listens(void)
 {
 	VIP_CONN_HANDLE conn;
@@ -177,7 +177,7 @@ static void tell_foe(void)
 	check_put(peer, &tell, sizeof(tell));
 }
 
-/* By the same adapter, with another VI. */
+/* Checks that another VI on the same adapter can connect and exchange data. */
 static void others_are_served(void)
 {
 	struct side a = { .nic = NULL }, b = { .nic = NULL };
@@ -237,13 +237,13 @@ static void spoil_hello(unsigned char *hello, DAT_COUNT *size, unsigned int roun
 		hello[2] = 99; /* another version */
 		break;
 	case 3:
-		hello[5] = (unsigned char)(1 + round / 8 % 4); /* a verdict, not a request */
+		hello[5] = (unsigned char)(1 + round / 8 % 4); /* a verdict instead of a request */
 		break;
 	case 4:
 		hello[7] = 17; /* longer than a discriminator may be */
 		break;
 	case 5:
-		hello[6] = 16; /* more than there is */
+		hello[6] = 16; /* longer than the data */
 		break;
 	default:
 		*size = (DAT_COUNT)(round % (HELLO + 1));
@@ -267,7 +267,7 @@ static void ask_with_garbage(void *arg)
 		CHECK_EQ_INT(verdict(), -1);
 		REQUIRE_DAT(dat_ep_free(foe.ep), DAT_SUCCESS);
 	}
-	/* and one that is right, so that the others were refused for what was wrong with them */
+	/* a valid request is accepted, so the others were refused because of their errors */
 	size = hello_to(victims_disc(), UINT32_MAX, hello);
 	ask(victims_disc(), size, hello);
 	CHECK_EQ_INT(verdict(), 1);
@@ -337,10 +337,10 @@ static void answers_that_are_not_libvipls_are_no_match(void)
 
 /* ------------------------------------------------------------------ messages */
 
-/* A message, and what becomes of a receive of RECEIVE bytes that it meets. */
+/* Messages that are sent to a receive of RECEIVE bytes. */
 static const struct {
 	unsigned char head[16];
-	uint32_t length; /* of all of it */
+	uint32_t length; /* of the whole message */
 } messages[] = {
 	{ { 0 }, 0 },
 	{ { 1 }, 1 },
@@ -375,7 +375,7 @@ static void say_each(void *arg)
 	for (unsigned int i = 0; i < MESSAGES; i++) {
 		DAT_COUNT size = hello_to(victims_disc(), UINT32_MAX, hello);
 
-		hello[3] = i % 2 ? 8 : 0; /* it will greet, and it does not */
+		hello[3] = i % 2 ? 8 : 0; /* announces a greeting that is never sent */
 		ask(victims_disc(), size, hello);
 		REQUIRE_EQ_INT(verdict(), 1);
 		say(i);
@@ -385,7 +385,7 @@ static void say_each(void *arg)
 	}
 }
 
-/* Nothing is written behind the receive, and its length is within it, unless it tells of an RDMA write. */
+/* Checks that nothing is written beyond the receive, and that its length is within it, unless it announces an RDMA write. */
 static void receive_anything(void)
 {
 	uint8_t *memory = buffer(&s, 0);
@@ -408,7 +408,7 @@ static void messages_that_are_not_libvipls_stay_in_their_receive(void)
 	tell_foe();
 	for (int i = 0; i < MESSAGES; i++) {
 		receive_anything();
-		/* whoever accepts and waits for a greeting does not wait for ever */
+		/* a side that has accepted and waits for a greeting does not wait for ever */
 		if (i < 2)
 			post_send(&s, 1, 8);
 		victim_parts();
@@ -419,7 +419,7 @@ static void messages_that_are_not_libvipls_stay_in_their_receive(void)
 	others_are_served();
 }
 
-/* ------------------------------------------------------------------ those that take no leave */
+/* ------------------------------------------------------------------ peers that do not disconnect */
 
 static void ask_for_nobody(void *arg)
 {
@@ -441,7 +441,7 @@ static void ask_for_nobody(void *arg)
 		} while (event.event_data.connect_event_data.ep_handle != foe.ep);
 		CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
-	/* the victim ends all of them */
+	/* the victim ends all connections */
 	while (open > 0) {
 		next(foe.connect);
 		open--;
@@ -461,7 +461,7 @@ static void clients_that_do_not_disconnect_are_disconnected(void)
 	check_join(peer);
 }
 
-/* ------------------------------------------------------------------ those that stop */
+/* ------------------------------------------------------------------ peers that are stopped */
 
 static void ask_and_wait(void *arg)
 {
@@ -478,7 +478,7 @@ static void ask_and_wait(void *arg)
 		pause();
 }
 
-/* Over iWARP the kernel confirms; then the VI is connected to nobody's surprise. */
+/* Over iWARP the kernel confirms, and then the VI is connected. */
 static void accepting_a_stopped_client_returns(void)
 {
 	VIP_CONN_HANDLE conn;
@@ -494,7 +494,7 @@ static void accepting_a_stopped_client_returns(void)
 	since = check_now_ms();
 	ret = VipConnectAccept(conn, s.vi);
 	CHECK(ret == VIP_TIMEOUT || ret == VIP_SUCCESS);
-	/* when the client would have given up, and not when the adapter does */
+	/* the call returned at the client's timeout, and not at the adapter's */
 	CHECK(check_now_ms() - since < check_patience_ms() / 2);
 	if (ret == VIP_SUCCESS) {
 		post_send(&s, 1, 8);
@@ -518,7 +518,7 @@ static void peer_with_a_stopped_one(void *arg)
 	address_make(&other, "bb", &remote);
 	check_await(CHECK_PARENT);
 	VipConnectPeerRequest(other.vi, &local.net, &remote.net, VIP_INFINITE);
-	/* stopped in the midst of its attempts, or between two of them */
+	/* the process is stopped during one of its attempts, or between two of them */
 	for (;;)
 		pause();
 }
@@ -570,7 +570,7 @@ static void asking_a_stopped_server_ends_by_its_timeout(void)
 	check_kill(peer);
 }
 
-/* With messages that nobody receives, and the connection as it is. */
+/* Ends everything while the peer is stopped, with messages outstanding and without a disconnect before. */
 static void end_with_a_stopped_peer(bool goes_on)
 {
 	peer = check_fork(listen_and_be_stopped, NULL);
@@ -586,7 +586,7 @@ static void end_with_a_stopped_peer(bool goes_on)
 	for (unsigned int i = 8; i < 12; i++)
 		VipPostSend(s.vi, prepare(&s, i, SLOT_SIZE), s.handle);
 	victim_parts();
-	/* with all of VipDestroyVi(), VipDeregisterMem() and VipCloseNic() */
+	/* calls VipDestroyVi(), VipDeregisterMem() and VipCloseNic() */
 	side_close(&s);
 	others_are_served();
 	if (goes_on)

@@ -27,7 +27,7 @@ static void data_flow(void)
 	expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE);
 }
 
-/* Opens what the program calls VINIC, which the map says is this adapter. */
+/* Opens the device VINIC, which VIPL_NIC_MAP maps to this adapter. */
 static void open_mapped(struct side *s, const char *name)
 {
 	char map[40];
@@ -38,7 +38,7 @@ static void open_mapped(struct side *s, const char *name)
 	side_open_vi(s);
 }
 
-/* Two adapters of the soft provider: two hosts, as far as a program can tell. */
+/* Opens two adapters of the soft provider, which a program cannot tell from two hosts. */
 static void open_two_identities(void)
 {
 	char path[PATH_MAX], conf[2 * PATH_MAX], libs[PATH_MAX];
@@ -56,7 +56,7 @@ static void open_two_identities(void)
 	open_mapped(&b, "soft-2");
 }
 
-/* As on two hosts: each names its own address and the other's, and both the same discriminator. */
+/* As on two hosts, each peer gives its own address and the other's, and both use the same discriminator. */
 static void peers_of_one_discriminator_connect_on_one_host(void)
 {
 	union address of_a, of_b;
@@ -73,7 +73,7 @@ static void peers_of_one_discriminator_connect_on_one_host(void)
 	data_flow();
 }
 
-/* The address that it waits for is the other identity's, and its own discriminator is the same. */
+/* One side waits for a peer at a third address. The other side, which has that peer's discriminator, is another identity. */
 static void another_identity_is_not_taken_for_the_peer(void)
 {
 	union address of_a, of_b, of_nobody;
@@ -89,7 +89,7 @@ static void another_identity_is_not_taken_for_the_peer(void)
 	CHECK_VIP(VipConnectPeerDone(a.vi, NULL), VIP_NOT_DONE);
 }
 
-/* Each name is the identity that the file says, and what the file does not have the host knows. */
+/* A name stands for the identity that the file says. Names that are not in the file are resolved by the host. */
 static void the_file_of_hosts_names_identities(void)
 {
 	union address address = { .bytes = { 0 } };

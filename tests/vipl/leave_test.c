@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A process that ends with its VI connected, and what its peer sees of that. */
+/* A process that ends with its VI connected, and the events of its peer. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 #include "world.h"
 
-static struct side s;		/* of the test, a server, whose errors the library itself prints */
-static struct side c;		/* of a peer, the client */
+static struct side s;		/* of the test, which is the server, and whose errors the library prints */
+static struct side c;		/* of the peer, which is the client */
 static pid_t peer;
 
 static void close_side(void)
@@ -18,7 +18,7 @@ static void close_side(void)
 	side_close(&s);
 }
 
-/* In the peer. The server has two receives; the first takes this message. */
+/* In the peer: connects, and sends a message to the first of the server's two receives. */
 static void join_the_server(void)
 {
 	side_open_vi(&c);
@@ -30,7 +30,7 @@ static void join_the_server(void)
 	expect_send(&c, 1, VIP_STATUS_OP_SEND);
 }
 
-/* The peer ends by itself, in this way, and all that it and the library print is caught. */
+/* Serves a peer that ends in the given way, and collects everything that it and the library print. */
 static void serve(void (*leave)(void *arg))
 {
 	check_stderr_begin();
@@ -92,7 +92,7 @@ static void the_vi_connects_again_after_its_peer_has_exited(void)
 	expect_a_silent_end();
 }
 
-/* In a thread of the peer: a descriptor that comes back is a word on stderr. */
+/* In a thread of the peer: waits, and prints to stderr if a descriptor comes back. */
 static void *wait_in_vain(void *arg)
 {
 	VIP_DESCRIPTOR *d;
@@ -196,7 +196,7 @@ static void exit_on_signal(int number)
 	exit(EXIT_SUCCESS);
 }
 
-/* Most of the time the signal interrupts the library, while it holds the lock of the queue or of the VI. */
+/* Exits in a signal handler, which mostly interrupts the library while it holds the lock of the queue or of the VI. */
 static void exit_in_a_call(void *arg)
 {
 	const struct itimerval soon = { .it_value.tv_usec = 3000 };
@@ -212,7 +212,7 @@ static void exit_in_a_call(void *arg)
 	}
 }
 
-/* Whether the connection was ended in time depends on what was interrupted; that the process ends, does not. */
+/* It depends on the interrupted code whether the connection is disconnected, but the process must end. */
 static void an_exit_in_a_signal_handler_is_not_held_up(void)
 {
 	for (int i = 0; i < 8; i++) {
@@ -274,7 +274,7 @@ static void a_child_that_exits_leaves_its_parent_s_connection_alone(void)
 }
 
 static const struct check_test tests[] = {
-	/* the first: libvipl prints three lines about broken connections in ten seconds, and others may break them too */
+	/* This is the first test, because libvipl prints at most three lines about broken connections in ten seconds. */
 	CHECK_TEST(a_program_that_ends_by__exit_has_broken_its_connection),
 	CHECK_TEST(a_program_that_exits_has_disconnected),
 	CHECK_TEST(the_vi_connects_again_after_its_peer_has_exited),

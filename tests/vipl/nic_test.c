@@ -98,7 +98,7 @@ static void limits_can_be_set_from_outside(void)
 	CHECK_EQ_INT(attr.MaxDescriptorsPerQueue, 20);
 	CHECK_EQ_INT(attr.MaxTransferSize, 40000);
 	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
-	/* more than usual, as far as the adapter goes */
+	/* more than the default, up to the adapter's limit */
 	setenv("VIPL_MAX_TRANSFER_SIZE", "0xFFFFFFFF", 1);
 	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
 	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
@@ -118,7 +118,7 @@ static void limits_can_be_set_from_outside(void)
 	CHECK_VIP(VipCloseNic(nic), VIP_SUCCESS);
 }
 
-/* As a process that is not privileged, and may lock 4 MiB. `arg`: what a process that may lock all is offered. */
+/* Opens a NIC without privileges and with a limit of 4 MiB of locked memory. `arg`: the amount offered without the limit. */
 static void open_with_little_to_lock(void *arg)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -132,7 +132,7 @@ static void open_with_little_to_lock(void *arg)
 	REQUIRE(syscall(SYS_capset, &head, none) == 0);
 	REQUIRE_VIP(VipOpenNic(adapter(), &nic), VIP_SUCCESS);
 	CHECK_VIP(VipQueryNic(nic, &attr), VIP_SUCCESS);
-	/* soft0 locks nothing */
+	/* soft0 does not lock memory, so the limit does not count */
 	CHECK_EQ_INT(attr.MaxRegisterBytes,
 		     strcmp(adapter(), "soft0") == 0 ? *offered : 4 << 20);
 	CHECK_EQ_INT(attr.MaxRegisterBlockBytes, attr.MaxRegisterBytes);
@@ -143,11 +143,11 @@ static void no_more_is_offered_for_registration_than_can_be_locked(void)
 {
 	VIP_ULONG offered = s.nic_attr.MaxRegisterBytes;
 
-	/* programs keep it in a signed number */
+	/* programs keep the value in a signed number */
 	CHECK((long)s.nic_attr.MaxRegisterBytes > 0);
 	CHECK_EQ_INT(s.nic_attr.MaxRegisterBytes % 4096, 0);
 	CHECK(s.nic_attr.MaxRegisterBlockBytes <= s.nic_attr.MaxRegisterBytes);
-	/* a process of several threads is no good parent, says the thread sanitizer */
+	/* the thread sanitizer reports a fork of a process that has several threads */
 	side_close(&s);
 	check_join(check_fork(open_with_little_to_lock, &offered));
 	side_open(&s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wrapper for the tests of libvipl, which makes the adapter beneath odd, as its instance data
- * say:
+ * A wrapper for the tests of libvipl, which makes the adapter beneath misbehave. Its instance data
+ * say how:
  *
  *	tell=FD		writes a byte to FD when it comes to a call: 'p' for dat_psp_create(),
  *			'q' for dat_cr_query(), 'w' for dat_evd_wait()
@@ -22,7 +22,7 @@ enum { QUIET = 16 };
 
 struct odd {
 	struct datp_wrap base;
-	int fd;				/* -1: tells nothing */
+	int fd;				/* where calls are reported; -1: nowhere */
 	bool key0;
 	bool active_first;
 	pthread_mutex_t lock;
@@ -46,7 +46,7 @@ static void odd_close(struct datp_wrap *wrap)
 	pthread_mutex_destroy(&((struct odd *)wrap)->lock);
 }
 
-/* Puts `to` where `from` is; false if that is nowhere. */
+/* Replaces `from` by `to` in `quiet`. Returns false if `from` is not there. */
 static bool quiet_change(struct odd *odd, uint64_t from, uint64_t to)
 {
 	bool found = false;

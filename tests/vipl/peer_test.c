@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections between peers, both of which ask. */
+/* Connections between peers, that is, both sides request the connection. */
 #include <string.h>
 
 #include "world.h"
@@ -58,7 +58,7 @@ static void peers_find_each_other_whoever_comes_first(void)
 	}
 }
 
-/* It asks in vain for a while, with receives that have to outlast that. */
+/* The peer that dials fails for a while, and its receives have to survive that. */
 static void the_one_that_dials_is_early(void)
 {
 	post_recv(&a, 0, 64);
@@ -103,7 +103,7 @@ static void disconnect_calls_it_off(void)
 	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
 }
 
-/* Whichever side dials, both hear why. */
+/* Both sides get the reason, whichever side dials. */
 static void both_hear(VIP_RETURN why)
 {
 	REQUIRE_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_SUCCESS);
@@ -148,7 +148,7 @@ static void a_stranger_is_not_taken_for_the_peer(void)
 	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_SUCCESS);
 }
 
-/* The one that waits knows by host and discriminator whom it waits for. */
+/* The peer that waits checks both the host and the discriminator of a request. */
 static void a_namesake_on_another_host_is_not_taken_for_the_peer(void)
 {
 	static const uint8_t elsewhere[4] = { 198, 51, 100, 7 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two processes: data both ways, memory handles that peers use as they are, killed peers. */
+/* Two processes: data both ways, memory handles that peers use unchanged, and killed peers. */
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "world.h"
 
-/* What a peer has to know of memory. */
+/* The memory of a side, for RDMA by its peer. */
 struct place {
 	void *address;
 	VIP_MEM_HANDLE handle;
@@ -35,7 +35,7 @@ static void open_client(void)
 	REQUIRE_VIP(VipErrorCallback(s.nic, NULL, on_error), VIP_SUCCESS);
 }
 
-/* The server's side of every test: it tells where its memory is, and serves one client. */
+/* The server of every test: sends the description of its memory, and accepts one client. */
 static void server_open(struct side *server)
 {
 	struct place here;
@@ -44,7 +44,7 @@ static void server_open(struct side *server)
 	for (unsigned int i = 0; i < 8; i++)
 		post_recv(server, i, 64);
 	server_start(server, "two");
-	memset(&here, 0, sizeof(here));	/* its padding too: it is sent */
+	memset(&here, 0, sizeof(here));	/* the padding is sent too, so it is initialised */
 	here.address = buffer(server, 16);
 	here.handle = server->handle;
 	check_put(CHECK_PARENT, &here, sizeof(here));
@@ -135,7 +135,7 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 	check_get(peer, &there, sizeof(there));
 	client_connect(&s, "two");
 	check_await(peer);
-	/* The library's own handler prints it. Over a device the kernel disconnects for a killed process. */
+	/* The library's own handler prints the error. Over a device the kernel disconnects for a killed process. */
 	REQUIRE_VIP(VipErrorCallback(s.nic, NULL, NULL), VIP_SUCCESS);
 	check_stderr_begin();
 	check_kill(peer);
@@ -147,7 +147,7 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 		check_stderr_end();
 }
 
-/* Asks when it is told to. */
+/* Sends a request when it is told to. */
 static void ask_and_wait(void *arg)
 {
 	(void)arg;
@@ -177,7 +177,7 @@ static void accepting_a_client_that_was_killed_times_out(void)
 	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
 	CHECK_VIP(VipConnectAccept(conn, s.vi), VIP_INVALID_PARAMETER);
 
-	/* The receive is still there, and serves the next client. */
+	/* the receive is still posted, and the next client uses it */
 	peer = check_fork(ask_and_wait, NULL);
 	check_signal(peer);
 	REQUIRE_VIP(look(check_patience_ms(), &conn), VIP_SUCCESS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A VI by itself, and what bad descriptors get. */
+/* A VI that is not connected, and the results of wrong descriptors. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,11 +148,11 @@ static void a_full_queue_takes_no_more(void)
 
 	for (VIP_ULONG i = 0; i < depth; i++)
 		REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
-	/* Both ways of telling it; the second only once. */
+	/* The return value reports it each time, the error handler once. */
 	CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_ERROR_RESOURCE);
 	REQUIRE_SOON(atomic_load(&overruns) == 1);
 	CHECK_VIP(VipPostRecv(a.vi, d, a.handle), VIP_ERROR_RESOURCE);
-	/* errors are told in their order */
+	/* errors are reported in order */
 	VipPostSend(a.vi, (void *)((char *)d + 8), a.handle);
 	REQUIRE_SOON(atomic_load(&post_errors) == 1);
 	CHECK_EQ_INT(atomic_load(&overruns), 1);
@@ -216,7 +216,7 @@ static void a_descriptor_outside_of_registered_memory_is_not_touched(void)
 	CHECK_VIP(VipPostSend(a.vi, NULL, a.handle), VIP_INVALID_PARAMETER);
 }
 
-/* Its first segment is in registered memory, its second behind it. */
+/* The descriptor's first segment is in registered memory, and its second one beyond it. */
 static void segments_of_a_descriptor_are_in_registered_memory_too(void)
 {
 	VIP_MEM_ATTRIBUTES mem = { .Ptag = NULL };
@@ -257,7 +257,7 @@ static void segments_are_checked_when_they_are_posted(void)
 	CHECK_EQ_INT(atomic_load(&post_errors), 0);
 }
 
-/* As hardware does, which checks what it writes. */
+/* As by hardware, which checks the memory when it writes to it. */
 static void where_a_receive_is_in_its_region_is_checked_on_delivery(void)
 {
 	uint8_t *outside[] = { a.block - 1, buffer(&a, SLOTS) };
@@ -282,7 +282,7 @@ static void memory_of_another_tag_is_refused(void)
 	VIP_PROTECTION_HANDLE ptag;
 	VIP_MEM_HANDLE handle;
 
-	post_recv(&a, 1, 64);	/* so the VI, which has no tag, keeps to that of the block */
+	post_recv(&a, 1, 64);	/* so that the VI, which has no tag, takes that of the block */
 	REQUIRE_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
 	side_drain(&a);
 	REQUIRE_VIP(VipCreatePtag(a.nic, &ptag), VIP_SUCCESS);
@@ -300,7 +300,7 @@ static void memory_of_another_tag_is_refused(void)
 	recv_fails(d, VIP_STATUS_PROTECTION_ERROR);
 }
 
-/* What a post has learnt of memory is not believed for longer than that is registered. */
+/* A post caches the region of its memory, and must not use the cache after that is deregistered. */
 static void memory_that_is_deregistered_is_refused_at_once(void)
 {
 	static uint8_t memory[9][64];
@@ -336,7 +336,7 @@ static void a_vi_moves_to_another_tag(void)
 	side_drain(&a);
 	CHECK_VIP(VipSetViAttributes(a.vi, &attr), VIP_SUCCESS);
 	CHECK_VIP(VipDestroyPtag(a.nic, ptag), VIP_ERROR_RESOURCE);
-	/* The descriptor itself is in memory of another tag now. */
+	/* now the descriptor itself is in memory with another tag */
 	REQUIRE_VIP(VipPostRecv(a.vi, prepare(&a, 0, 8), a.handle), VIP_SUCCESS);
 	CHECK_VIP(VipRecvDone(a.vi, &d), VIP_DESCRIPTOR_ERROR);
 	CHECK(d == descriptor(&a, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns sides. Invariant: what side_close() finds set is there, and what it took down is not. */
+/* Owns sides. Invariant: a member of a side is not 0 exactly while its object exists. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ void side_close(struct side *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static pid_t program;	/* of the one that all processes of a test are forked from */
+static pid_t program;	/* the process from which all processes of a test are forked */
 
 static __attribute__((constructor)) void learn_program(void)
 {
@@ -128,7 +128,7 @@ void server_start(struct side *s, const char *disc)
 	VIP_CONN_HANDLE conn;
 
 	address_make(s, disc, &s->local);
-	/* Once it has been looked for clients, they are heard. */
+	/* after the first VipConnectWait() the library listens */
 	REQUIRE_VIP(VipConnectWait(s->nic, &s->local.net, 0, &remote.net, &s->remote, &conn),
 		    VIP_TIMEOUT);
 	REQUIRE(pthread_create(&s->thread, NULL, serve, s) == 0);

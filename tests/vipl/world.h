@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of libvipl are made with: a side, which is a NIC with a VI and one registered
- * block of descriptors and buffers. Two sides of one process, or of two, can be connected.
+ * The library of libvipl's tests. A side is a NIC with a VI and one registered block of descriptors
+ * and buffers. Two sides of one process, or of two, can be connected.
  *
- * Everything that blocks is bounded by check_patience_ms(). side_close() is for teardowns: it takes
- * down whatever there is.
+ * Everything that blocks is bounded by check_patience_ms(). side_close() is for teardowns: it frees
+ * all objects of the side that exist.
  */
 #ifndef VIPL_WORLD_H
 #define VIPL_WORLD_H
@@ -29,7 +29,7 @@ struct side {
 	VIP_NIC_ATTRIBUTES nic_attr;
 	VIP_VI_HANDLE vi;
 	VIP_VI_ATTRIBUTES attr;		/* of vi */
-	VIP_VI_ATTRIBUTES remote;	/* as told when it was connected */
+	VIP_VI_ATTRIBUTES remote;	/* those of the other side's VI, which came with the connection */
 	VIP_CQ_HANDLE cq;		/* of both queues, or NULL */
 	uint8_t *block;			/* SLOTS descriptors of 128 bytes, then as many buffers */
 	VIP_MEM_HANDLE handle;
@@ -41,13 +41,13 @@ struct side {
 
 const char *adapter(void);
 void side_open(struct side *s);			/* NIC and memory */
-void side_create_vi(struct side *s);		/* with s->attr, and s->cq */
-void side_open_vi(struct side *s);		/* both, with attributes that allow everything */
-void sides_open_with_cq(struct side *a, struct side *b);	/* a has a queue; they are connected */
+void side_create_vi(struct side *s);		/* with the attributes s->attr and the completion queue s->cq */
+void side_open_vi(struct side *s);		/* NIC, memory and a VI, with attributes that allow everything */
+void sides_open_with_cq(struct side *a, struct side *b);	/* opens and connects both; a has a completion queue */
 void side_close(struct side *s);
-void side_drain(struct side *s);		/* takes all that is completed */
+void side_drain(struct side *s);		/* takes all completed descriptors */
 
-/* Discriminators are made different from those of other programs that run at the same time. */
+/* Makes a discriminator that differs from those of other programs that run at the same time. */
 const char *disc_make(const char *name, char disc[32]);
 void address_make(const struct side *s, const char *name, union address *address);
 
@@ -56,7 +56,7 @@ void server_start(struct side *s, const char *disc);
 void server_join(struct side *s);
 void client_connect(struct side *s, const char *disc);
 void sides_connect(struct side *server, struct side *client);
-/* A peer: asks there when it is told to, and stays until it is killed. */
+/* In a peer: sends a request when it is told to, and waits until it is killed. */
 _Noreturn void client_ask_from_afar(const char *disc);
 
 VIP_DESCRIPTOR *descriptor(struct side *s, unsigned int slot);

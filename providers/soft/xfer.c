@@ -259,11 +259,42 @@ static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list
 	return store_tail(list_front(local, &one), last, tail, NULL);
 }
 
+/*
+ * copy_list() of one range to one range: most short transfers. Each list has at least `len` bytes in its
+ * first buffer.
+ */
+static int copy_one(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered,
+		    const struct soft_right *right)
+{
+	unsigned char *d = to->iov[0].iov_base;
+	const unsigned char *s = from->iov[0].iov_base;
+	uint64_t tail = ordered ? tail_length((uintptr_t)d, len) : 0;
+
+	to->iov[0] = (struct iovec){ d + len, to->iov[0].iov_len - len };
+	from->iov[0] = (struct iovec){ (char *)from->iov[0].iov_base + len, from->iov[0].iov_len - len };
+	if (len > tail && !right)
+		memmove(d, s, len - tail);
+	else if (len > tail && !soft_guard_move(right, d, s, len - tail))
+		return ESRCH;
+	return store_tail(d + len - tail, s + len - tail, tail, right);
+}
+
+static bool is_one(const struct soft_list *list, uint64_t len)
+{
+	return list->n == 1 && list->at == 0 && list->iov[0].iov_len >= len;
+}
+
+static int copy(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered,
+		const struct soft_right *right)
+{
+	return is_one(to, len) && is_one(from, len) ? copy_one(to, from, len, ordered, right) :
+						      copy_list(to, from, len, ordered, right);
+}
+
 static int xfer_here(bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
 		     uint64_t len, const struct soft_right *right)
 {
-	return write ? copy_list(remote, local, len, ordered, right) :
-		       copy_list(local, remote, len, ordered, right);
+	return write ? copy(remote, local, len, ordered, right) : copy(local, remote, len, ordered, right);
 }
 
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,

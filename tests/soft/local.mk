@@ -220,7 +220,7 @@ TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_t
 endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
-	providers/soft/exec.c \
+	providers/soft/exec.c providers/soft/exec_wait.c \
 	providers/soft/held.c \
 	providers/soft/coop.c \
 	providers/soft/port.c \

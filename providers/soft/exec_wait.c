@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waiting for accesses to end: the thread that closes a port, or frees memory, looks at who holds the
+ * execution lock of a direction and at what this process's own threads are copying, and waits until
+ * that is over. exec.c has the holders and the threads that copy.
+ */
+#include "exec.h"
+#include "bound.h"
+#include "peer.h"
+#include <sched.h>
+#include <time.h>
+
+#define EXEC_SPIN   256	   /* a waiter only yields this many times */
+#define EXEC_NAP_NS 50000L /* and then sleeps this long */
+#ifndef EXEC_LOOK /* the model checker checks more often */
+#define EXEC_LOOK 64 /* rounds between checks whether the holder is alive, and of the time */
+#endif
+
+/* The bits that may change while the execution lock is held. */
+#define EXEC_SAME_HOLDING (SOFT_EXEC_AGAIN | SOFT_EXEC_TARGET | SOFT_EXEC_HELPED)
+
+void soft_exec_look(struct soft_exec_watch *watch, const struct soft_ep *ep, struct soft_port *port)
+{
+	watch->ep = ep;
+	watch->port = port;
+	/* sequentially consistent, both: after the caller's store that forbids new accesses; see work_begin() */
+	watch->exec_lock = atomic_load(&port->exec_lock);
+	watch->at_work = __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
+}
+
+bool soft_exec_own_works(const struct soft_exec_watch *watch)
+{
+	/* acquire: the writes of that thread */
+	return watch->at_work & 1 &&
+	       __atomic_load_n(&watch->ep->at_work, __ATOMIC_ACQUIRE) == watch->at_work;
+}
+
+bool soft_exec_let_go(const struct soft_exec_watch *watch)
+{
+	/* acquire: the writes of the holder */
+	uint64_t word = atomic_load_explicit(&watch->port->exec_lock, memory_order_acquire);
+
+	return !(watch->exec_lock & SOFT_EXEC_HELD) || !(word & SOFT_EXEC_HELD) ||
+	       ((word ^ watch->exec_lock) & ~(uint64_t)EXEC_SAME_HOLDING);
+}
+
+bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
+		    const uint32_t *past, uint64_t until)
+{
+	const struct timespec nap = { 0, EXEC_NAP_NS };
+	struct soft_exec_watch watch;
+	uint64_t looked = soft_now_ms();
+
+	soft_exec_look(&watch, ep, port);
+	for (unsigned int i = 1;; i++) {
+		bool own = soft_exec_own_works(&watch);
+
+		if (!own && soft_exec_let_go(&watch))
+			return true;
+		/* acquire: what was done for the requests before that position */
+		if (!own && past &&
+		    (int32_t)(atomic_load_explicit(&port->sq_done, memory_order_acquire) - *past) >= 0)
+			return true;
+		/* the kernel knows whether the process exists, whatever the shared words say */
+		if (!own && i % EXEC_LOOK == 0 && soft_peer_lost(peer))
+			return true;
+		/* a thread of this process continues later; the wait for a peer is bounded */
+		if (!own && i % EXEC_LOOK == 0 && soft_bound_over(&until, &looked))
+			return false;
+		if (i < EXEC_SPIN)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
+	}
+}
+
+void soft_exec_take_back(struct soft_port *port)
+{
+	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
+
+	/* the port is this side's, so the target has died; acquire: what it had written */
+	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_EXEC_HELD) && (word & SOFT_EXEC_TARGET);
+	     tries--)
+		if (atomic_compare_exchange_weak_explicit(
+			    &port->exec_lock, &word, SOFT_EXEC_NEXT(word, SOFT_EXEC_GEN(word)),
+			    memory_order_acq_rel, memory_order_relaxed))
+			return;
+}

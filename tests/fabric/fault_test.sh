@@ -51,6 +51,8 @@ over_rxe()
 	over ib-rxe0 rxe fabric/device 'ib device'
 	over ib-rxe0 rxe fabric/device 'any device'
 	over ib-rxe0 rxe fabric/device 'device at level debug'
+	over ib-rxe0 rxe fabric/ended 'ib end'
+	over ib-rxe0 rxe fabric/ended 'any end'
 	over ib-rxe0 rxe fabric/hold first:
 	over ib-rxe0 rxe fabric/post
 	over inline-rxe0 'rxe, inline=4096' fabric/post
@@ -69,9 +71,10 @@ over_siw()
 {
 	over iwarp-siw0 siw fabric/limit
 	over iwarp-siw0 siw fabric/order
-	over iwarp-siw0 siw fabric/device 'iw device'
 	over iwarp-siw0 siw fabric/device 'any device'
 	over iwarp-siw0 siw fabric/device 'device at level debug'
+	over iwarp-siw0 siw fabric/ended 'iw end'
+	over iwarp-siw0 siw fabric/ended 'any end'
 	over iwarp-siw0 siw fabric/hold first:
 	over hold-siw0 'siw, hold_ms=60000' fabric/hold 'long hold'
 	over unfenced-siw0 'siw, quirk=writes_unfenced' fabric/fence

@@ -41,7 +41,8 @@ EXTRA_DIST += \
 	$(FABRIC_TESTS:%=tests/fabric/%.sh) \
 	$(FABRIC_OTHER_TESTS:%=tests/fabric/%.sh)
 
-TWIST_SOURCES = tests/fabric/twist.c tests/fabric/twist_device.c tests/fabric/twist.h
+TWIST_SOURCES = tests/fabric/twist.c tests/fabric/twist_device.c tests/fabric/twist_end.c tests/fabric/twist_event.c \
+	tests/fabric/twist.h
 
 # The same source over our library and over OFED's.
 if HAVE_RDMA
@@ -55,6 +56,7 @@ libtwist_la_LIBADD = $(VERBS_LIBS) $(RDMACM_LIBS)
 FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_test tests/fabric/attempt_test \
 	tests/fabric/fork_test tests/fabric/limit_test tests/fabric/post_test tests/fabric/pipe_test tests/fabric/early_test \
 	tests/fabric/bound_test tests/fabric/order_test tests/fabric/hold_test tests/fabric/device_test \
+	tests/fabric/ended_test \
 	tests/fabric/fence_test tests/fabric/hostile_test tests/fabric/grasp_test
 tests_fabric_early_test_SOURCES = tests/fabric/early_test.c
 tests_fabric_early_test_CPPFLAGS = $(API_CPPFLAGS)
@@ -81,6 +83,11 @@ tests_fabric_device_test_CPPFLAGS = $(API_CPPFLAGS)
 # for the same reason as attempt_test
 tests_fabric_device_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_device_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_ended_test_SOURCES = tests/fabric/ended_test.c $(TWIST_SOURCES)
+tests_fabric_ended_test_CPPFLAGS = $(API_CPPFLAGS)
+# for the same reason as attempt_test
+tests_fabric_ended_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_fabric_ended_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_hold_test_SOURCES = tests/fabric/hold_test.c
 tests_fabric_hold_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_hold_test_LDADD = $(API_LIBS)

@@ -2,7 +2,7 @@
 /*
  * Replaces functions of libibverbs, librdmacm and the C library in the whole process by functions that call them. Invariant:
  * while all switches are as they are at the start, nothing is changed, only counted. twist_device.c has what a device reports and
- * grants.
+ * grants, twist_end.c how it ends a queue pair, and twist_event.c the events that are made up.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -20,107 +20,21 @@
 
 enum { STALE_CONNECTION = 10 }; /* the reason in a rejection by the connection manager of InfiniBand */
 
-enum { LAZY = 32, BELL_BYTES = 256, WIRE_MS = 50 };
-
-/* The requests that a lazy device has completed and not sent yet: see twist.lazy. */
-static struct {
-	pthread_mutex_t lock;
-	struct ibv_qp *qp; /* the queue pair whose doorbell has not been rung, or NULL */
-	int fd;
-	size_t size;
-	unsigned char bell[BELL_BYTES];
-	/* completions that this file made up before the kernel completed the requests */
-	struct ibv_wc wc[LAZY];
-	bool given[LAZY], real[LAZY];
-	unsigned int count;
-} wire = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
 struct twist twist;
 __thread struct twist_here twist_here;
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* Drops the kept doorbell when the queue pair is stopped, so that its messages are lost. */
-static void wire_forget(const struct ibv_qp *qp)
-{
-	pthread_mutex_lock(&wire.lock);
-	if (wire.qp == qp)
-		wire.qp = NULL;
-	pthread_mutex_unlock(&wire.lock);
-}
-
-/* Rings the kept doorbell, so that the messages are sent now. */
-static void wire_send(void)
-{
-	struct timespec pause = { .tv_nsec = WIRE_MS * 1000000L };
-	ssize_t (*real)(int, const void *, size_t);
-	bool held;
-
-	*(void **)&real = dlsym(RTLD_NEXT, "write");
-	pthread_mutex_lock(&wire.lock);
-	held = wire.qp && real(wire.fd, wire.bell, wire.size) > 0;
-	wire.qp = NULL;
-	pthread_mutex_unlock(&wire.lock);
-	if (held)
-		nanosleep(&pause, NULL);
-}
-
-/* Keeps the write that tells the kernel of a request. Returns false if it is no such write. */
-static bool wire_keeps(int fd, const void *data, size_t size)
-{
-	if (!twist_here.lazy_bell || size > BELL_BYTES)
-		return false;
-	wire.fd = fd;
-	wire.size = size;
-	memcpy(wire.bell, data, size);
-	return true;
-}
-
-/* Polls the completions that have been made up. Returns how many there are: 0 or 1. */
-static int wire_poll(const struct ibv_cq *cq, struct ibv_wc *wc)
-{
-	int found = 0;
-
-	pthread_mutex_lock(&wire.lock);
-	for (unsigned int i = 0; i < wire.count && !found; i++)
-		if (wire.qp && wire.qp->send_cq == cq && !wire.given[i]) {
-			*wc = wire.wc[i];
-			wire.given[i] = true;
-			found = 1;
-		}
-	pthread_mutex_unlock(&wire.lock);
-	return found;
-}
-
-/* Returns true for the kernel's completion of a request whose completion was made up: the provider has it already. */
-static bool wire_has_given(const struct ibv_wc *wc)
-{
-	bool given = false;
-
-	pthread_mutex_lock(&wire.lock);
-	for (unsigned int i = 0; i < wire.count && !given; i++)
-		if (wire.wc[i].wr_id == wc->wr_id && wire.wc[i].qp_num == wc->qp_num && !wire.real[i])
-			given = wire.real[i] = true;
-	pthread_mutex_unlock(&wire.lock);
-	return given;
-}
 
 /* The last queue pair that the calling thread has changed to RTR, and the queue pair of the last rdma_accept(). */
 static __thread struct ibv_qp *ready;
 static _Atomic(struct ibv_qp *) answered;
+/* The confirmation of that connection has been lost: its queue pair learns of the connection from what its peer sends next. */
+static _Atomic bool unheard;
 
 int rdma_disconnect(struct rdma_cm_id *id)
 {
 	int (*real)(struct rdma_cm_id *);
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_disconnect");
-	wire_send();
+	twist_send_all();
 	return real(id);
 }
 
@@ -130,7 +44,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR) {
-		wire_forget(qp);
+		twist_qp_halts(qp);
 		void (*call)(void) = atomic_exchange(&twist.at_halt, NULL);
 
 		if (call)
@@ -155,6 +69,13 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	if (atomic_exchange(&twist.shut, false))
 		sem_wait(&twist.gate);
 	ret = real(channel, event);
+	if (!ret && ((*event)->event == RDMA_CM_EVENT_DISCONNECTED || (*event)->event == RDMA_CM_EVENT_TIMEWAIT_EXIT))
+		twist_id_ends((*event)->id);
+	/* the program may learn of the connection, and post, before its confirmation would be sent */
+	if (!ret && (*event)->event == RDMA_CM_EVENT_CONNECT_RESPONSE)
+		atomic_store(&unheard, atomic_load(&twist.unconfirmed));
+	if (!ret && atomic_load(&twist.comm_est) && (*event)->event == RDMA_CM_EVENT_ESTABLISHED)
+		twist_tell(twist_id_qpn((*event)->id), IBV_EVENT_COMM_EST);
 	if (!ret && (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		atomic_store(&twist.shut, atomic_exchange(&twist.shuts, false));
 	if (!ret && atomic_load(&twist.says_reads) &&
@@ -194,7 +115,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 static void cut_off(void *arg)
 {
 	(void)arg;
-	atomic_store(&twist.cut_off_ms, now_ms());
+	atomic_store(&twist.cut_off_ms, twist_now_ms());
 	sem_post(&twist.open);
 }
 
@@ -218,6 +139,7 @@ __attribute__((no_sanitize("address"))) int rdma_connect(struct rdma_cm_id *id,
 		return -1;
 	}
 	atomic_store(&twist.connector, gettid());
+	twist_id_has(id, param->qp_num);
 	atomic_store(&twist.asked_in, param->responder_resources);
 	atomic_store(&twist.asked_out, param->initiator_depth);
 	return real(id, param);
@@ -229,6 +151,7 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_accept");
 	atomic_fetch_add(&twist.accepts, 1);
+	twist_id_has(id, param->qp_num);
 	atomic_store(&answered, ready);
 	atomic_store(&twist.answered_in, param->responder_resources);
 	atomic_store(&twist.answered_out, param->initiator_depth);
@@ -255,7 +178,7 @@ ssize_t write(int fd, const void *data, size_t size)
 		errno = ENOTCONN;
 		return -1;
 	}
-	if (wire_keeps(fd, data, size))
+	if (twist_keeps(fd, data, size))
 		return (ssize_t)size;
 	twist_here.before_bell = NULL;
 	if (call)
@@ -328,10 +251,16 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *), *qp;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_qp");
+	twist_bare_begin(pd->context, NULL);
 	if (!twist_means(pd->context))
 		qp = real(pd, attr);
 	else
 		qp = twist_grants_qp(attr) ? twist_create_qp(pd, attr, real) : NULL;
+	twist_bare_end(pd->context, NULL);
+	if (qp) {
+		twist_qp_begins(qp);
+		twist_event_begins(qp);
+	}
 	pthread_mutex_lock(&gone.lock);
 	for (unsigned int i = 0; qp && i < 256; i++)
 		if (gone.qpn[i] == qp->qp_num)
@@ -347,6 +276,8 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	int rc;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_destroy_qp");
+	twist_event_goes(qp);
+	twist_qp_goes(qp);
 	rc = real(qp);
 	pthread_mutex_lock(&gone.lock);
 	if (!rc)
@@ -357,18 +288,41 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 
 static int (*poll_real)(struct ibv_cq *, int, struct ibv_wc *);
 
-enum { LATE = 256 };
+enum { LATE = 8192 };
 
 /* Completions that a poll must not find yet, in their order. */
 static struct {
 	pthread_mutex_t lock;
-	struct {
+	struct late {
 		struct ibv_cq *cq;
 		struct ibv_wc wc;
 		uint64_t due_ms;
+		int looks; /* asynchronous events that had been asked for when the completion came */
 	} one[LATE];
 	unsigned int count;
 } late = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static _Atomic int looks; /* count: calls of ibv_get_async_event() */
+
+/* How long a poll does not find this completion. */
+static int lateness(const struct ibv_wc *wc)
+{
+	int all = atomic_load(&twist.late_ms), flushed = atomic_load(&twist.flush_late_ms);
+
+	return wc->status == IBV_WC_WR_FLUSH_ERR && flushed > all ? flushed : all;
+}
+
+/* Returns true for a flushed completion that the driver makes when it is asked for an asynchronous event. */
+static bool is_held(const struct late *one)
+{
+	return atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC && one->wc.status == IBV_WC_WR_FLUSH_ERR &&
+	       one->looks == atomic_load(&looks) && !twist_is_halted(one->wc.qp_num);
+}
+
+static bool is_due(const struct late *one)
+{
+	return !is_held(one) && (!lateness(&one->wc) || one->due_ms <= twist_now_ms());
+}
 
 static int late_take_locked(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
@@ -376,7 +330,7 @@ static int late_take_locked(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	int got = 0;
 
 	for (unsigned int i = 0; i < late.count; i++)
-		if (late.one[i].cq == cq && got < n && (!atomic_load(&twist.late_ms) || late.one[i].due_ms <= now_ms()))
+		if (late.one[i].cq == cq && got < n && is_due(&late.one[i]))
 			wc[got++] = late.one[i].wc;
 		else
 			late.one[left++] = late.one[i];
@@ -386,17 +340,24 @@ static int late_take_locked(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 static int poll_late(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	int ms = atomic_load(&twist.late_ms), got = 0;
+	bool some = atomic_load(&twist.late_ms) || atomic_load(&twist.flush_late_ms) ||
+		    atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC;
+	int got = 0;
 
 	pthread_mutex_lock(&late.lock);
-	while (ms && late.count < LATE && poll_real(cq, 1, &late.one[late.count].wc) > 0) {
-		late.one[late.count].cq = cq;
-		late.one[late.count++].due_ms = now_ms() + (uint64_t)ms;
+	while (some && late.count < LATE && poll_real(cq, 1, &late.one[late.count].wc) > 0) {
+		struct late *one = &late.one[late.count++];
+
+		one->cq = cq;
+		one->due_ms = twist_now_ms() + (uint64_t)lateness(&one->wc);
+		one->looks = atomic_load(&looks);
+		if (is_held(one))
+			twist_tell(one->wc.qp_num, IBV_EVENT_QP_FATAL);
 	}
 	if (late.count)
 		got = late_take_locked(cq, n, wc);
 	pthread_mutex_unlock(&late.lock);
-	return got || ms ? got : poll_real(cq, n, wc);
+	return got || some ? got : poll_real(cq, n, wc);
 }
 
 /* Polls, and drops completions of destroyed queue pairs if the device cleans its queues. Returns how many are left. */
@@ -413,7 +374,7 @@ static int poll_living(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 			atomic_fetch_add(&twist.trapped, dead);
 			if (dead && atomic_load(&twist.dead_fatal))
 				twist_trap("a completion of a queue pair is found that has been destroyed");
-			if (!wire_has_given(&wc[i]) && (!dead || !atomic_load(&twist.cleans)))
+			if (!twist_has_made(&wc[i]) && (!dead || !atomic_load(&twist.cleans)))
 				wc[left++] = wc[i];
 		}
 	} while (got > 0 && !left);
@@ -422,6 +383,8 @@ static int poll_living(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 static bool is_lost(const struct ibv_wc *wc)
 {
+	if (twist_flush_is_lost(wc))
+		return true;
 	return wc->status == IBV_WC_WR_FLUSH_ERR && atomic_load(&twist.loses) > 0 &&
 	       atomic_fetch_sub(&twist.loses, 1) > 0;
 }
@@ -449,7 +412,7 @@ static bool is_read(const struct ibv_send_wr *wr)
 
 static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	int got = wire_poll(cq, wc);
+	int got = twist_poll_made(cq, n, wc);
 
 	if (!got)
 		got = poll_losing(cq, n, wc);
@@ -466,6 +429,23 @@ static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 static int (*post_real)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
 
+static bool has_rkey(const struct ibv_send_wr *wr)
+{
+	return wr->opcode == IBV_WR_RDMA_WRITE || wr->opcode == IBV_WR_RDMA_READ;
+}
+
+/* Posts with the device's own keys. */
+static int post_device(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	int rc;
+
+	for (struct ibv_send_wr *one = wr; one; one = one->next)
+		twist_keys_replace(one->sg_list, one->num_sge, has_rkey(one) ? &one->wr.rdma.rkey : NULL);
+	rc = post_real(qp, wr, bad);
+	twist_keys_restore();
+	return rc;
+}
+
 /* Posts the first `takes` requests of a chain that has more. */
 static int post_some(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -476,7 +456,7 @@ static int post_some(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 		last = last->next;
 	rest = last->next;
 	last->next = NULL;
-	rc = post_real(qp, wr, bad);
+	rc = post_device(qp, wr, bad);
 	last->next = rest;
 	if (rc)
 		return rc;
@@ -484,16 +464,21 @@ static int post_some(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	return twist_here.says;
 }
 
-/* Returns the error of the next post if the driver is to refuse it, or 0 if it takes the post. */
+/* Returns the error of the next post if the driver is to refuse it, or 0 if it takes the post. `qp` is NULL for an SRQ. */
 static int refusal(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	int says = twist_here.refuses ? twist_here.refuses : twist_here.dies;
+	int says = twist_here.refuses;
 
-	if (qp && twist_here.dies)
+	twist_here.refuses = 0;
+	if (qp && twist_here.dies) {
+		twist_here.dies = false;
 		ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-	twist_here.refuses = twist_here.dies = 0;
-	return says;
+	}
+	if (says || !qp || !atomic_load(&twist.dead_post) || !twist_is_dead(qp))
+		return says;
+	atomic_fetch_add(&twist.dead_refused, 1);
+	return twist_says(atomic_load(&twist.dead_post));
 }
 
 /*
@@ -510,17 +495,29 @@ static void look_at_first(const struct ibv_sge *list, int n, bool read)
 }
 
 static int (*recv_real)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
+static int (*shared_real)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
+
+/* Posts receives with the device's own keys; `srq` or `qp` is NULL. */
+static int receive(struct ibv_qp *qp, struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	int rc;
+
+	for (struct ibv_recv_wr *one = wr; one; one = one->next)
+		twist_keys_replace(one->sg_list, one->num_sge, NULL);
+	rc = qp ? recv_real(qp, wr, bad) : shared_real(srq, wr, bad);
+	twist_keys_restore();
+	return rc;
+}
 
 static int recv_twisted(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	int says = refusal(qp);
 
 	look_at_first(wr->sg_list, wr->num_sge, false);
+	twist_posts_receives(wr);
 	*bad = wr;
-	return says ? says : twist_says(recv_real(qp, wr, bad));
+	return says ? says : twist_says(receive(qp, NULL, wr, bad));
 }
-
-static int (*shared_real)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
 
 static int shared_twisted(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
@@ -528,39 +525,39 @@ static int shared_twisted(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ib
 
 	look_at_first(wr->sg_list, wr->num_sge, false);
 	*bad = wr;
-	return says ? says : twist_says(shared_real(srq, wr, bad));
+	return says ? says : twist_says(receive(NULL, srq, wr, bad));
 }
 
 static int (*bind_real)(struct ibv_qp *, struct ibv_mw *, struct ibv_mw_bind *);
 
 static int bind_twisted(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	return atomic_load(&twist.no_bind) ? EOPNOTSUPP : bind_real(qp, mw, bind);
+	struct ibv_mr *shown = bind->bind_info.mr, own;
+	int rc;
+
+	if (atomic_load(&twist.no_bind))
+		return EOPNOTSUPP;
+	if (shown) {
+		own = *shown;
+		own.lkey = twist_key_real(shown->lkey);
+		own.rkey = twist_key_real(shown->rkey);
+		bind->bind_info.mr = &own;
+	}
+	mw->rkey = twist_key_real(mw->rkey);
+	rc = bind_real(qp, mw, bind);
+	mw->rkey = twist_key_shown(mw->rkey);
+	bind->bind_info.mr = shown;
+	return rc;
 }
 
 static int (*arm_real)(struct ibv_cq *, int);
 
 static int arm_twisted(struct ibv_cq *cq, int solicited)
 {
-	return solicited && atomic_load(&twist.no_solicited) ? EOPNOTSUPP : arm_real(cq, solicited);
-}
-
-/* Posts a request, and makes up its completion at once. */
-static int post_lazily(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	int rc;
-
-	pthread_mutex_lock(&wire.lock);
-	twist_here.lazy_bell = true;
-	rc = post_real(qp, wr, bad);
-	twist_here.lazy_bell = false;
-	wire.qp = qp;
-	if (wr->send_flags & IBV_SEND_SIGNALED && wire.count < LAZY)
-		wire.wc[wire.count++] = (struct ibv_wc){ .wr_id = wr->wr_id,
-							 .status = IBV_WC_SUCCESS,
-							 .qp_num = qp->qp_num };
-	pthread_mutex_unlock(&wire.lock);
-	return rc;
+	if (solicited && atomic_load(&twist.no_solicited))
+		return EOPNOTSUPP;
+	twist_armed(cq);
+	return arm_real(cq, solicited);
 }
 
 /* Posts an RDMA Write without its fence, as cxgb4 does. */
@@ -571,7 +568,7 @@ static int post_unfenced(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 
 	bare.send_flags &= ~(unsigned int)IBV_SEND_FENCE;
 	atomic_fetch_add(&twist.overtaken, atomic_load(&twist.reading) > 0);
-	rc = post_real(qp, &bare, bad);
+	rc = post_device(qp, &bare, bad);
 	*bad = wr;
 	return rc;
 }
@@ -588,7 +585,7 @@ static int post_uncopied(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 		inlined |= (uint64_t)!!(one->send_flags & IBV_SEND_INLINE) << at;
 		one->send_flags &= ~(unsigned int)IBV_SEND_INLINE;
 	}
-	rc = post_real(qp, wr, bad);
+	rc = post_device(qp, wr, bad);
 	at = 0;
 	for (struct ibv_send_wr *one = wr; one && at < MOST_REQUESTS; one = one->next, at++)
 		if (inlined >> at & 1)
@@ -627,6 +624,18 @@ static bool inlines_too_much(const struct ibv_send_wr *wr)
 	return (atomic_load(&twist.inline_mtu) && bytes > SMALL_MTU) || (told && bytes > (uint32_t)told - 1);
 }
 
+/* Posts as the switches tell that are about a single post. */
+static int post_changed(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	if (atomic_load(&twist.unfenced) && wr->opcode == IBV_WR_RDMA_WRITE && (wr->send_flags & IBV_SEND_FENCE))
+		return post_unfenced(qp, wr, bad);
+	if (twist_here.takes && twist_here.takes < twist_here.chain)
+		return post_some(qp, wr, bad);
+	if (atomic_load(&twist.no_inline_copy))
+		return post_uncopied(qp, wr, bad);
+	return post_device(qp, wr, bad);
+}
+
 static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	int says = inlines_too_much(wr) ? EINVAL : refusal(qp);
@@ -636,26 +645,22 @@ static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 		return says;
 	}
 	look_at_first(wr->sg_list, wr->num_sge, wr->opcode == IBV_WR_RDMA_READ);
-	if (atomic_load(&twist.lazy))
-		return post_lazily(qp, wr, bad);
+	if (atomic_load(&twist.comm_est) && atomic_exchange(&unheard, false))
+		twist_tell(atomic_load(&answered)->qp_num, IBV_EVENT_COMM_EST);
+	twist_posts_requests(qp, wr);
 	twist_here.chain = 0;
 	for (const struct ibv_send_wr *one = wr; one; one = one->next) {
 		twist_here.chain++;
 		atomic_fetch_add(&twist.reading, is_read(one));
 	}
-	if (atomic_load(&twist.unfenced) && wr->opcode == IBV_WR_RDMA_WRITE && (wr->send_flags & IBV_SEND_FENCE))
-		return post_unfenced(qp, wr, bad);
-	if (twist_here.takes && twist_here.takes < twist_here.chain)
-		return post_some(qp, wr, bad);
-	if (atomic_load(&twist.no_inline_copy))
-		return twist_says(post_uncopied(qp, wr, bad));
-	return twist_says(post_real(qp, wr, bad));
+	return twist_says(atomic_load(&twist.held_ms) ? twist_post_held(qp, wr, bad, post_changed) :
+							post_changed(qp, wr, bad));
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *context,
 			     struct ibv_comp_channel *channel, int vector)
 {
-	struct ibv_cq *(*real)(struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
+	struct ibv_cq *(*real)(struct ibv_context *, int, void *, struct ibv_comp_channel *, int), *cq;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_cq");
 	if (!twist_means(verbs))
@@ -678,7 +683,10 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 		errno = ENOMEM;
 		return NULL;
 	}
-	return real(verbs, entries, context, channel, vector);
+	twist_bare_begin(verbs, channel);
+	cq = real(verbs, entries, context, channel, vector);
+	twist_bare_end(verbs, channel);
+	return cq;
 }
 
 /*
@@ -687,10 +695,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
  */
 static int real_event(struct ibv_context *verbs, struct ibv_async_event *event)
 {
-	int (*real)(struct ibv_context *, struct ibv_async_event *), rc;
+	int rc = twist_real_event(verbs, event);
 
-	*(void **)&real = dlsym(RTLD_NEXT, "ibv_get_async_event");
-	rc = real(verbs, event);
 	if (rc || event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED || !atomic_load(&twist.late_ms))
 		return rc;
 	ibv_ack_async_event(event);
@@ -710,8 +716,9 @@ int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event
 {
 	int tells = atomic_exchange(&twist.tells, 0);
 
+	atomic_fetch_add(&looks, 1);
 	if (!tells)
-		return real_event(verbs, event);
+		return twist_told(verbs, event) ? 0 : real_event(verbs, event);
 	*event = (struct ibv_async_event){ .event_type = (enum ibv_event_type)(tells - 1) };
 	if (is_of_a_queue_pair(tells - 1))
 		event->element.qp = atomic_load(&answered);
@@ -725,6 +732,6 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	void (*real)(struct ibv_async_event *);
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_ack_async_event");
-	if (!atomic_compare_exchange_strong(&invented, &ours, NULL))
+	if (!twist_ack(event) && !atomic_compare_exchange_strong(&invented, &ours, NULL))
 		real(event);
 }

@@ -47,10 +47,10 @@ extern struct twist {
 	/* count: posts of no segments whose list has a first entry that is not empty; some drivers read that entry all the same */
 	_Atomic int first_segments;
 	/*
-	 * The device completes a request before its bytes are on the wire. They are sent at the next disconnect, and are lost if
-	 * the queue pair goes to the error state before that. For one queue pair at a time.
+	 * The device completes a message that its request carries at once, and sends it after this time, or before the next
+	 * rdma_disconnect(). It loses the message if the queue pair goes to the error state before that. 0: it does not
 	 */
-	_Atomic bool lazy;
+	_Atomic int held_ms;
 	_Atomic int late_ms; /* a poll finds a completion only after this time, or when this is 0 again */
 	/*
 	 * `unfenced`: the device ignores the fence of an RDMA Write. `overtaken` counts such writes that were posted while RDMA
@@ -58,6 +58,10 @@ extern struct twist {
 	 */
 	_Atomic bool unfenced;
 	_Atomic int overtaken, reading;
+	_Atomic int flush_late_ms; /* the same for flushed completions only */
+	_Atomic int flush;	   /* enum twist_flush: which flushed completions the device does not report */
+	_Atomic int dead_post;	   /* a post to a queue pair in the error state is refused with this errno; 0: it is not */
+	_Atomic int dead_refused;  /* count: such posts */
 	_Atomic int loses; /* this many of the next flushed completions are lost, as if the completion queue had no room */
 	/*
 	 * `trapped` counts completions that are left in a completion queue when their queue pair is destroyed, and would be polled
@@ -74,9 +78,16 @@ extern struct twist {
 	 * about the one of the last rdma_accept().
 	 */
 	_Atomic int tells;
+	/*
+	 * The device reports by IBV_EVENT_COMM_EST that a connection has been confirmed to the passive side, or, if that was
+	 * lost, that its peer in this process has posted a request.
+	 */
+	_Atomic bool comm_est;
+	_Atomic bool extra_event; /* each event of a completion channel comes once more, after the next arming */
+	_Atomic int extra_events; /* count: such events */
 	_Atomic bool unconfirmed; /* the active side's confirmation of a connection is lost */
 	_Atomic unsigned int rights;	/* the access flags of the last registration */
-	_Atomic bool large_keys;	/* both keys of each region have their highest bit set */
+	_Atomic int keys;		/* enum twist_keys: which keys of regions and windows have their highest bit set */
 	_Atomic bool old_kernel;	/* as before Linux 5.12: a child of fork() may take over registered pages */
 	_Atomic int regions;		/* count: registrations */
 	sem_t reached, open;		/* `reached` is posted when a held-up call begins to wait for `open` */
@@ -103,9 +114,24 @@ extern struct twist {
 
 enum twist_refusal { TWIST_ERRNO, TWIST_MINUS, TWIST_MINUS_ONE };
 
+/*
+ * NEVER_SQ: requests that are posted in the error state. PART: every second flushed receive. BY_ASYNC: it reports the completions
+ * of a queue pair that has failed by itself, but only after the next ibv_get_async_event().
+ */
+enum twist_flush { TWIST_FLUSH_ALL, TWIST_FLUSH_NEVER_SQ, TWIST_FLUSH_PART, TWIST_FLUSH_BY_ASYNC };
+
+enum twist_keys { TWIST_KEYS_OWN, TWIST_KEYS_RANDOM, TWIST_KEYS_LARGE };
+
+/* A write that tells the kernel of a request, to be made later. */
+struct twist_bell {
+	int fd;
+	size_t size;
+	unsigned char bytes[256];
+};
+
 /* The switches of each thread. A write() rings the doorbell: it tells the kernel of a request. */
 extern __thread struct twist_here {
-	bool lazy_bell;		    /* a write is kept back, to be made later; for `lazy` */
+	struct twist_bell *keep;    /* the next write goes here, and is made later; for `held_ms` */
 	bool doorbell_fails;	    /* the next write fails with ENOTCONN */
 	bool late_bell;		    /* the next write posts `reached` and waits for `open` */
 	void (*before_bell)(void);  /* called once, before the next write */
@@ -116,7 +142,7 @@ extern __thread struct twist_here {
 	int takes; /* the device takes only this many of the requests of the next longer chain; 0: all */
 	int says;  /* what the driver returns for the rest of that chain */
 	int refuses; /* the driver refuses the next post and returns this; 0: it takes the post */
-	int dies;    /* the same, and the queue pair has gone to the error state just before */
+	bool dies;   /* the queue pair of the next post goes to the error state just before it */
 } twist_here;
 
 /* ------------------------------------------------------------------ between the files of this library */
@@ -129,7 +155,60 @@ _Noreturn void twist_trap(const char *what);
 int twist_says(int rc);
 /* Returns false, and sets errno, if the imitated driver refuses such a queue pair. */
 bool twist_grants_qp(const struct ibv_qp_init_attr *attr);
+/* The time of a clock that never goes back. */
+uint64_t twist_now_ms(void);
 struct ibv_qp *twist_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 			       struct ibv_qp *(*real)(struct ibv_pd *, struct ibv_qp_init_attr *));
+/* For `keys`: the key that the device shows for one of its own, and the other way round. */
+uint32_t twist_key_shown(uint32_t key);
+uint32_t twist_key_real(uint32_t key);
+/* Replaces keys by the device's own until twist_keys_restore(). `rkey` may be NULL. */
+void twist_keys_replace(struct ibv_sge *list, int n, uint32_t *rkey);
+void twist_keys_restore(void);
+
+/* twist_end.c. For `held_ms`: posts by `real`, or makes the completion of the message up at once. */
+typedef int twist_post_fn(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int twist_post_held(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, twist_post_fn *real);
+/* Keeps a write that tells the kernel of a request. Returns false if it is no such write. */
+bool twist_keeps(int fd, const void *data, size_t size);
+/* Polls the completions that have been made up. Returns how many there are. */
+int twist_poll_made(const struct ibv_cq *cq, int n, struct ibv_wc *wc);
+/* Returns true for the kernel's completion of a request whose completion was made up: the provider has it already. */
+bool twist_has_made(const struct ibv_wc *wc);
+/* Sends all that is held back. */
+void twist_send_all(void);
+/* A queue pair has been created, is about to be stopped or to be destroyed. */
+void twist_qp_begins(const struct ibv_qp *qp);
+void twist_qp_halts(const struct ibv_qp *qp);
+void twist_qp_goes(const struct ibv_qp *qp);
+/* A connection is asked for or accepted for this queue pair, and has ended. */
+void twist_id_has(const struct rdma_cm_id *id, uint32_t qpn);
+void twist_id_ends(const struct rdma_cm_id *id);
+/* Returns the number of the queue pair of the connection, or 0 if it is not known. */
+uint32_t twist_id_qpn(const struct rdma_cm_id *id);
+/* Returns true if the queue pair is in the error state, as far as anybody can know. */
+bool twist_is_dead(struct ibv_qp *qp);
+/* Returns true if this process has put the queue pair there. */
+bool twist_is_halted(uint32_t qpn);
+/* What is posted, for twist_flush_is_lost(). */
+void twist_posts_receives(const struct ibv_recv_wr *wr);
+void twist_posts_requests(struct ibv_qp *qp, const struct ibv_send_wr *wr);
+/* Returns true if the device does not report this completion. */
+bool twist_flush_is_lost(const struct ibv_wc *wc);
+
+/* twist_event.c. Makes up an asynchronous event about the queue pair, and wakes who sleeps on the descriptor for them. */
+void twist_tell(uint32_t qpn, enum ibv_event_type type);
+/* Returns true if there is an event that is made up; it is acknowledged by twist_ack(), which returns false for others. */
+bool twist_told(struct ibv_context *verbs, struct ibv_async_event *event);
+bool twist_ack(const struct ibv_async_event *event);
+/* Returns what ibv_get_async_event() of verbs returns. */
+int twist_real_event(struct ibv_context *verbs, struct ibv_async_event *event);
+/* A queue pair has been created, or is about to be destroyed; a completion queue is about to be armed. */
+void twist_event_begins(struct ibv_qp *qp);
+void twist_event_goes(const struct ibv_qp *qp);
+void twist_armed(const struct ibv_cq *cq);
+/* Around a call of verbs that names the descriptor of the device or of the channel, which may be NULL, to the kernel. */
+void twist_bare_begin(struct ibv_context *verbs, struct ibv_comp_channel *channel);
+void twist_bare_end(struct ibv_context *verbs, struct ibv_comp_channel *channel);
 
 #endif

@@ -14,6 +14,8 @@
 
 #include "twist.h"
 
+enum { KEYS = 1024 }; /* in a chain */
+
 bool twist_means(const struct ibv_context *verbs)
 {
 	const char *only = getenv("TWIST_DEVICE");
@@ -93,10 +95,15 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *verbs)
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-	struct ibv_srq *(*real)(struct ibv_pd *, struct ibv_srq_init_attr *);
+	struct ibv_srq *(*real)(struct ibv_pd *, struct ibv_srq_init_attr *), *srq;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_srq");
-	return twist_means(pd->context) && atomic_load(&twist.no_srq) && !refuse(EOPNOTSUPP) ? NULL : real(pd, attr);
+	if (twist_means(pd->context) && atomic_load(&twist.no_srq) && !refuse(EOPNOTSUPP))
+		return NULL;
+	twist_bare_begin(pd->context, NULL);
+	srq = real(pd, attr);
+	twist_bare_end(pd->context, NULL);
+	return srq;
 }
 
 int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
@@ -123,7 +130,11 @@ static struct ibv_mw *(*window_real)(struct ibv_pd *, enum ibv_mw_type);
 /* Fails if the switch `windows_unmade` is on: the device reports windows, but its driver cannot allocate one. */
 static struct ibv_mw *window_twisted(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	return atomic_load(&twist.windows_unmade) && !refuse(EOPNOTSUPP) ? NULL : window_real(pd, type);
+	struct ibv_mw *mw = atomic_load(&twist.windows_unmade) && !refuse(EOPNOTSUPP) ? NULL : window_real(pd, type);
+
+	if (mw)
+		mw->rkey = twist_key_shown(mw->rkey);
+	return mw;
 }
 
 static void hook_windows(struct ibv_context *verbs)
@@ -189,12 +200,84 @@ int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
 	return rc;
 }
 
+/* A device that refuses posts to a queue pair in the error state reports that state, also where siw reports none. */
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
 {
 	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
+	int rc;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_qp");
-	return twist_means(qp->context) && atomic_load(&twist.no_query) ? EOPNOTSUPP : real(qp, attr, mask, init);
+	if (!twist_means(qp->context))
+		return real(qp, attr, mask, init);
+	if (atomic_load(&twist.no_query))
+		return EOPNOTSUPP;
+	rc = real(qp, attr, mask, init);
+	if (!rc && atomic_load(&twist.dead_post) && twist_is_dead(qp))
+		attr->qp_state = IBV_QPS_ERR;
+	return rc;
+}
+
+/* ------------------------------------------------------------------ keys */
+
+#define HIGH (UINT32_C(1) << 31) /* rxe sets this bit in no key */
+
+/* The device's key is a number of the region and eight more bits. Returns true if the switches give it the highest bit, too. */
+static bool is_high(uint32_t key)
+{
+	switch (atomic_load(&twist.keys)) {
+	case TWIST_KEYS_RANDOM:
+		return (key >> 8) * UINT32_C(0x9e3779b1) >> 31;
+	case TWIST_KEYS_LARGE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+uint32_t twist_key_shown(uint32_t key)
+{
+	return is_high(key) ? key | HIGH : key;
+}
+
+uint32_t twist_key_real(uint32_t key)
+{
+	if (!atomic_load(&twist.keys))
+		return key;
+	/* a key of nothing stays one */
+	return twist_key_shown(key & ~HIGH) == key ? key & ~HIGH : key | HIGH;
+}
+
+/* The keys that have been replaced for the time of a post. */
+static __thread struct {
+	uint32_t *at, key;
+} replaced[KEYS];
+static __thread int replaced_count;
+
+static void replace(uint32_t *key)
+{
+	if (replaced_count == KEYS)
+		twist_trap("a chain has more segments than this library expects");
+	replaced[replaced_count].at = key;
+	replaced[replaced_count++].key = *key;
+	*key = twist_key_real(*key);
+}
+
+void twist_keys_replace(struct ibv_sge *list, int n, uint32_t *rkey)
+{
+	if (!atomic_load(&twist.keys))
+		return;
+	for (int i = 0; i < n; i++)
+		replace(&list[i].lkey);
+	if (rkey)
+		replace(rkey);
+}
+
+void twist_keys_restore(void)
+{
+	while (replaced_count) {
+		replaced_count--;
+		*replaced[replaced_count].at = replaced[replaced_count].key;
+	}
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
@@ -210,9 +293,9 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint6
 	atomic_store(&twist.rights, access);
 	atomic_fetch_add(&twist.regions, 1);
 	mr = real(pd, addr, len, iova, access);
-	if (mr && atomic_load(&twist.large_keys)) {
-		mr->lkey |= UINT32_C(1) << 31;
-		mr->rkey |= UINT32_C(1) << 31;
+	if (mr) {
+		mr->lkey = twist_key_shown(mr->lkey);
+		mr->rkey = twist_key_shown(mr->rkey);
 	}
 	return mr;
 }

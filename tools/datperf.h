@@ -354,6 +354,7 @@ int lat_write_client(struct perf_lane *lane, struct perf_phase *phase);
 int lat_write_server(struct perf_lane *lane, struct perf_phase *phase);
 int lat_read_client(struct perf_lane *lane, struct perf_phase *phase);
 uint64_t eager_extent(uint64_t size);
+uint64_t eager_longest(uint64_t length);
 int lat_eager_client(struct perf_lane *lane, struct perf_phase *phase);
 int lat_eager_server(struct perf_lane *lane, struct perf_phase *phase);
 int bw_post_recvs(const struct perf_session *s, struct perf_link *l);

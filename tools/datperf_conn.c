@@ -59,6 +59,11 @@ static DAT_COUNT read_depth(DAT_COUNT limit)
 	return limit < 16 ? limit : 16;
 }
 
+static uint64_t shape_extent(const struct link_shape *shape)
+{
+	return shape->extent > 0 ? shape->extent : shape->size;
+}
+
 static int ep_create(struct perf_link *l, const struct link_shape *shape)
 {
 	const DAT_IA_ATTR *limits = &l->ia->attr;
@@ -71,7 +76,7 @@ static int ep_create(struct perf_link *l, const struct link_shape *shape)
 	if (attr.max_message_size > limits->max_message_size)
 		/* only RDMA messages are as long */
 		attr.max_message_size = limits->max_message_size;
-	attr.max_rdma_size = shape->extent > 0 ? shape->extent : shape->size;
+	attr.max_rdma_size = shape_extent(shape);
 	attr.qos = DAT_QOS_BEST_EFFORT;
 	attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
 	attr.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
@@ -105,7 +110,7 @@ int link_create(struct perf_link *l, struct perf_ia *ia, struct perf_link *watch
 	l->signal_every = shape->signal_every;
 
 	l->mem.size = shape->size;
-	l->mem.extent = shape->extent > 0 ? shape->extent : shape->size;
+	l->mem.extent = shape_extent(shape);
 	l->mem.slots = shape->slots;
 	l->mem.number = shape->number;
 	l->mem.memory = shape->memory;

@@ -130,7 +130,7 @@ static uint64_t size_limit(const struct perf_ia *ia, enum perf_test test, const 
 
 	if (test == PERF_EAGER_LAT) {
 		*name = "max_rdma_size, without what goes with each message,";
-		return ia->attr.max_rdma_size - eager_extent(0);
+		return eager_longest(ia->attr.max_rdma_size);
 	}
 	*name = send ? "max_message_size" : "max_rdma_size";
 	return send ? ia->attr.max_message_size : ia->attr.max_rdma_size;

@@ -206,6 +206,14 @@ uint64_t eager_extent(uint64_t size)
 	return tail_offset(size) + sizeof(struct eager_tail);
 }
 
+/* Returns the longest message whose slot one RDMA Write of at most `length` bytes can carry. */
+uint64_t eager_longest(uint64_t length)
+{
+	uint64_t tails = length / sizeof(struct eager_tail);
+
+	return tails > 0 ? (tails - 1) * sizeof(struct eager_tail) : 0;
+}
+
 static uint32_t lap_of(const struct perf_cursor *at)
 {
 	return htobe32((uint32_t)(at->index / PERF_RING + 1));

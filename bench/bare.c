@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bare limits of this machine, two processes on two CPUs: what no transport can beat.
+ * The limits of this machine, which no transport can beat: two processes on two CPUs.
  *
- *	bare pingpong [ITERS]		a cache line to and fro; ns one way, the median of its samples
+ *	bare pingpong [ITERS]		a cache line both ways; ns one way, the median of the samples
  *	bare message SIZE [ITERS]	the same for so many bytes, copied into shared memory and out of it
- *	bare futex [ITERS]		to sleep and be woken, to and fro; ns both ways, the median
- *	bare memcpy SIZE BUFFERS	MB/s (10^6), between so many buffers in turn
+ *	bare futex [ITERS]		sleep and wake-up, both ways; ns for the round trip, the median
+ *	bare memcpy SIZE BUFFERS	MB/s (10^6), between so many buffers, one after the other
  *	bare shared SIZE BUFFERS	the same into a memory file that the other process has filled
  *	bare writev|readv SIZE BUFFERS	process_vm_writev/readv, MB/s
  *
- * What datperf is held against is taken as datperf takes it: after a warm-up, the mean of as many
- * copies, and of single waits the median. The copies print a second number, the best of several
- * samples, for what takes the best itself.
+ * Figures are computed as datperf does, to be compared with its results: after a warm-up, the mean of as
+ * many copies, and the median of single waits. The copies print a second number, the best of several
+ * samples, for comparison with programs that take the best.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -32,9 +32,9 @@
 #include <unistd.h>
 
 #define SAMPLES 20
-#define BYTES ((size_t)512 << 20) /* of a copy, as datperf has it */
+#define BYTES ((size_t)512 << 20) /* of each measurement, as in datperf */
 
-/* What the two processes share, each word on a line of its own. */
+/* The memory that the two processes share. Each word has a cache line of its own. */
 struct shared {
 	_Alignas(128) _Atomic uint32_t ball;
 	_Alignas(128) _Atomic(unsigned char *) target;
@@ -44,15 +44,15 @@ struct shared {
 static struct shared *shared;
 
 /*
- * A way in which messages go: a cell tells of one and holds it if it is short; the data of a longer
- * one are in a piece of memory of their own, the pieces in turn.
+ * One direction of the messages. Each message has a cell, which holds its data if they are short. Longer
+ * data are in one of several pieces of memory, which are used one after the other.
  */
 #define CELLS	128u
 #define IN_CELL 88u
 #define PIECES	256u
 
 struct cell {
-	_Alignas(128) _Atomic uint32_t number; /* of its message, from 1, once the rest is there */
+	_Alignas(128) _Atomic uint32_t number; /* the number of the message, from 1; written after the rest */
 	uint32_t len;
 	unsigned char data[IN_CELL];
 };
@@ -76,7 +76,7 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* The n-th CPU that this process may use, if there are so many. */
+/* Pins this process to the n-th CPU that it may use, if there are so many. */
 static void pin(int n)
 {
 	cpu_set_t all, one;
@@ -127,7 +127,7 @@ static unsigned char *buffer(size_t size)
 	return memory;
 }
 
-/* Memory that the other process has as well. */
+/* Returns memory of a file, which the other process maps as well. */
 static void *file_buffer(size_t length)
 {
 	int fd = memfd_create("bare", MFD_CLOEXEC);
@@ -192,7 +192,7 @@ static double median(double *took, size_t n)
 	return took[n / 2];
 }
 
-/* The median of several samples of round trips, one way; `trip` is a constant, and so inlined. */
+/* Returns the median of several samples of half a round trip. `trip` is a constant, so it is inlined. */
 static inline __attribute__((always_inline)) double one_way_ns(void (*trip)(uint32_t i), long iters)
 {
 	double took[SAMPLES];
@@ -230,7 +230,7 @@ static unsigned char *message_data(struct way *way, uint32_t i, uint32_t len)
 	return len <= IN_CELL ? way->cell[i % CELLS].data : way->pieces + (size_t)(i % PIECES) * len;
 }
 
-/* The i-th message of a way, from a buffer and into one. */
+/* Sends the i-th message of a direction. */
 static void message_send(struct way *way, uint32_t i, const unsigned char *from, uint32_t len)
 {
 	struct cell *cell = &way->cell[i % CELLS];
@@ -249,7 +249,7 @@ static void message_take(struct way *way, uint32_t i, unsigned char *to)
 	memcpy(to, message_data(way, i, cell->len), cell->len);
 }
 
-/* The ways are mapped before the fork, the buffers each side's own after it. */
+/* The directions are mapped before the fork. After it each side has buffers of its own. */
 static struct way *way_there, *way_back;
 static uint32_t message_size;
 static unsigned char *message_out, *message_in;
@@ -320,10 +320,10 @@ static double sleep_trip_ns(long iters)
 
 /* ------------------------------------------------------------------ copies */
 
-/* So many buffers in turn, as a window of messages has them: the fewer, the less do the caches decide. */
+/* How many buffers are used one after the other, as in a window of messages. With fewer, the caches matter less. */
 static size_t buffers;
 
-/* Who memory belongs to polls while others copy, as datperf does. */
+/* The owner of the memory polls while the other process copies, as datperf does. */
 static void hold_target(long size)
 {
 	atomic_store(&shared->target, buffer((size_t)size * buffers));
@@ -331,7 +331,7 @@ static void hold_target(long size)
 		;
 }
 
-/* Mapped before the fork. Who it belongs to fills it. */
+/* Mapped before the fork. Its owner fills it. */
 static unsigned char *file_memory;
 
 static void hold_file(long size)
@@ -344,7 +344,7 @@ static void hold_file(long size)
 
 enum copy { COPY_MEMCPY, COPY_SHARED, COPY_WRITEV, COPY_READV };
 
-/* What is copied, from where to where. */
+/* A kind of copy, with its source and destination. */
 struct job {
 	enum copy how;
 	pid_t pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What libdat adds to a call of its provider: the same call N times, through libdat or straight
- * through the provider's table.
+ * The cost that libdat adds to a call of its provider: makes the same call N times, through libdat or
+ * directly through the provider's table.
  *
  *	dispatch IA dequeue|post libdat|direct N
  *

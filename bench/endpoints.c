@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What many connected endpoints cost: N pairs in one process, whose completions all go to two EVDs,
+ * The cost of many connected endpoints: N pairs in one process, whose completions all go to two EVDs,
  * and of which some have traffic.
  *
  *	endpoints IA N [ROUNDS]
@@ -18,7 +18,7 @@
 
 #define SAMPLES 10
 
-/* Memory of this process that is its own, and its share of what it shares. */
+/* Returns the bytes of this process's memory (Pss): its private memory, and its share of shared memory. */
 static double memory_bytes(void)
 {
 	FILE *file = fopen("/proc/self/smaps_rollup", "re");
@@ -33,9 +33,9 @@ static double memory_bytes(void)
 	return (double)kib * 1024;
 }
 
-#define BUSY 16		/* pairs that have traffic, whatever there are: what is in the caches is alike */
+#define BUSY 16		/* the pairs that have traffic, for any N, so that the caches hold as much in each case */
 
-/* Some of the pairs in turn. Returns the nanoseconds a completion took. */
+/* Sends over some of the pairs, one after the other. Returns the nanoseconds per completion. */
 static double transfer_ns(DAT_EP_HANDLE *active, DAT_EP_HANDLE *passive, int n, int rounds)
 {
 	DAT_LMR_TRIPLET from = { .lmr_context = it.context,
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	passive = calloc((size_t)n, sizeof(*passive));
 	pair_open(argv[1], n, 4096);
 	pair_connect(&active[0], &passive[0], 4096, 2);
-	transfer_ns(active, passive, 1, rounds);	/* touches all that one pair needs */
+	transfer_ns(active, passive, 1, rounds);	/* so that everything which one pair needs is mapped */
 	before = memory_bytes();
 	for (int i = 1; i < n; i++)
 		pair_connect(&active[i], &passive[i], 4096, 2);

@@ -14,7 +14,7 @@
 #include "bench/pair.h"
 
 #define SAMPLES 10
-#define BYTES	((size_t)256 << 20) /* of a sample */
+#define BYTES	((size_t)256 << 20) /* in each sample */
 
 static DAT_LMR_TRIPLET part(size_t index, size_t size)
 {
@@ -45,7 +45,7 @@ static double stream_mbps(DAT_EP_HANDLE from, DAT_EP_HANDLE to, size_t size, siz
 int main(int argc, char **argv)
 {
 	size_t size = argc > 2 ? (size_t)atol(argv[2]) : 0;
-	size_t n = argc > 3 ? (size_t)atol(argv[3]) : 0; /* buffers of each side, in turn */
+	size_t n = argc > 3 ? (size_t)atol(argv[3]) : 0; /* the number of buffers of each side */
 	DAT_EP_HANDLE active, passive;
 	double best = 0;
 

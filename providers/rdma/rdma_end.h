@@ -8,7 +8,10 @@
 void rdma_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 /* Has the service thread end the connection after a request has failed. EP lock. */
 void rdma_ep_break_locked(struct rdma_ep *ep);
-/* The same for a flush by a queue pair that was not stopped; the completions with the cause are taken before. EP lock. */
+/*
+ * The same after the device has flushed a request of a queue pair that was not stopped. First all completions are taken, so
+ * that the operation which caused the end completes with its own error. EP lock.
+ */
 void rdma_ep_flushed_locked(struct rdma_ep *ep);
 /* The same for any other reason. May be called with any lock held. */
 void rdma_ep_break(struct rdma_ep *ep);

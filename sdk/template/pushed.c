@@ -5,7 +5,7 @@
  *
  * How it works: a post puts a struct work into a queue of its endpoint. When the transport's thread has moved the data it calls
  * on_done(), which tells libdatp by datp_wqe_done(): that queues the event, wakes the threads that wait and triggers CNOs. So an
- * event queue (EVD) has no part of ours, and evd_poll finds nothing.
+ * event queue (EVD) has no part of the plugin's, and evd_poll finds nothing.
  */
 #define _DEFAULT_SOURCE 1 /* declares IFF_UP under -std=c11 */
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ struct work {
 	uint64_t len;
 };
 
-/* Our objects. libdatp's head comes first (DUTY-06), and libdatp zeroes the rest when it creates one. */
+/* The plugin's objects. libdatp's head comes first (DUTY-06), and libdatp zeroes the rest when it creates an object. */
 struct my_ia {
 	struct datp_ia base;
 	_Atomic(struct datp_lmr *) lmrs[MY_MAX_LMRS]; /* by their context, modulo the size */
@@ -54,7 +54,7 @@ struct my_ep {
 
 /* ------------------------------------------------------------------ memory */
 
-/* A region that is freed meanwhile leaves the memory of an LMR behind, so looking at it does no harm. */
+/* The memory of a freed LMR stays an LMR's, so it can be read even if the region is freed meanwhile. */
 static struct datp_lmr *my_lmr_find(struct datp_ia *ia, uint32_t context)
 {
 	struct datp_lmr *lmr = ((struct my_ia *)ia)->lmrs[context % MY_MAX_LMRS];
@@ -62,7 +62,7 @@ static struct datp_lmr *my_lmr_find(struct datp_ia *ia, uint32_t context)
 	return lmr && lmr->lmr_context == context ? lmr : NULL;
 }
 
-/* Contexts count up, so that the use of one that has been freed is found out. */
+/* Contexts count up, so that the use of a freed one is recognised. */
 static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
 	struct my_ia *ia = (struct my_ia *)lmr->obj.ia;
@@ -78,7 +78,7 @@ static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	return DATP_ERR_REGION;
 }
 
-/* The local segment, at the post, and again when data move, because the region may have been freed meanwhile. */
+/* Checks the local segment: at the post, and again when the data are moved, because the region may have been freed meanwhile. */
 static enum datp_err check(const struct datp_ep *ep, const struct work *w)
 {
 	bool sink = w->wqe->op == DATP_RECV || w->wqe->op == DATP_RDMA_READ;
@@ -91,8 +91,8 @@ static enum datp_err check(const struct datp_ep *ep, const struct work *w)
 /* ------------------------------------------------------------------ what the transport calls */
 
 /*
- * The first operation of a queue is done. The EP lock is held, so that it does not meet a flush, and the order is that of the queue
- * (DUTY-10). A transport that calls back with another lock held, one that a post takes too, has to hand this on to a thread.
+ * Called when the first operation of a queue is done. The EP lock keeps this and a flush apart, and completions are in the order of
+ * the queue (DUTY-10). If your transport calls back with a lock held that a post takes too, let a thread do this.
  */
 static void on_done(struct queue *queue, uint8_t status, uint64_t len, bool solicited)
 {
@@ -105,7 +105,7 @@ static void on_done(struct queue *queue, uint8_t status, uint64_t len, bool soli
 
 #include "wire.h"
 
-/* When this returns, nobody touches the memory (DUTY-08): the thread finds it no more, or has just moved its data. */
+/* When this returns, nobody accesses the memory (DUTY-08): the thread does not find the region any more, or has moved its data. */
 static void my_lmr_free(struct datp_lmr *lmr)
 {
 	((struct my_ia *)lmr->obj.ia)->lmrs[lmr->lmr_context % MY_MAX_LMRS] = NULL;
@@ -122,21 +122,21 @@ static enum datp_err my_ia_open(struct datp_ia *ia, const char *params)
 	(void)params; /* the instance data of the line in dat.conf: <datp/options.h> reads options from it */
 	in->sin_family = AF_INET;
 	in->sin_addr = wire_address();
-	if (err) /* DUTY-05: who can mend it is told what is wrong, and how to mend it */
+	if (err) /* DUTY-05: tell the user what is wrong, and what to do */
 		datp_log(1, "%s: no thread for it: %s; allow more threads (ulimit -u)", ia->name, strerror(err));
 	return err ? DATP_ERR_DEVICE : DATP_OK;
 }
 
-/* No thread of ours may be left, because the plugin may be unloaded now (DUTY-13). */
+/* No thread of the plugin may be left, because the plugin may be unloaded after this (DUTY-13). */
 static void my_ia_close(struct datp_ia *ia)
 {
 	wire_stop((struct my_ia *)ia);
 }
 
-/* What is not here stays 0: there are no RMRs and no SRQs, and their ops are NULL. */
+/* Attributes that are not set are 0: there are no RMRs and no SRQs, and their ops are NULL. */
 static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 {
-	static const DAT_NAMED_ATTR reach[] = { { "reach", "process" } }; /* take it out when your wire leaves the process */
+	static const DAT_NAMED_ATTR reach[] = { { "reach", "process" } }; /* remove this if your wire connects processes */
 
 	(void)ia;
 	strcpy(attr->vendor_name, "example");
@@ -192,7 +192,7 @@ static void my_ep_free(struct datp_ep *ep)
 	wire_remove((struct my_ep *)ep);
 }
 
-/* EP lock held. What is posted after the end of a connection stays in the queue until ep_reset (DUTY-11). */
+/* EP lock held. Operations that are posted after the end of a connection stay in the queue until ep_reset (DUTY-11). */
 static enum datp_err post(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
 			  const struct datp_rge *remote)
 {
@@ -253,7 +253,7 @@ static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 	return DATP_OK;
 }
 
-/* Also the op cr_free: a request that has been answered by then is not known to the wire any more. */
+/* Also the op cr_free: the wire does not know the request any more if it has been answered by then. */
 static void my_cr_reject(struct datp_cr *cr)
 {
 	wire_reject(cr);
@@ -267,7 +267,7 @@ static int my_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)
 	return 0;
 }
 
-/* An op that is not here has its default. */
+/* Ops that are not set have their defaults. */
 static const struct datp_ops my_ops = {
 	.ia_size = DATP_SIZE(struct my_ia, base, struct datp_ia),
 	.ep_size = DATP_SIZE(struct my_ep, base, struct datp_ep),

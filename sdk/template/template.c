@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A uDAPL provider to begin from: everything connects and moves data, within one process. Copy it,
+ * A uDAPL provider to begin from. It connects endpoints of one process and moves their data. Copy it,
  * rename `my`, and replace the wire (one mutex and memcpy) by your own, piece by piece. datp(7)
- * says of each op when it is called and what it must do; the DUTY-nn below are explained there.
+ * says when each op is called and what it must do; the DUTY-nn below are explained there.
  *
  * How it works: a posted operation is a struct work. It waits in a queue of its endpoint until it
- * can be executed, and then, done, in another until libdatp has polled it (polled.h). If your transport
- * calls back when a transfer is done, begin from pushed.c, which is smaller.
+ * can be executed, and after that in another queue until libdatp has polled it (polled.h). If your
+ * transport calls back when a transfer is done, begin from pushed.c, which is smaller.
  *
- * Invariant: an operation is in one queue, or known to libdatp alone.
+ * Invariant: an operation is in exactly one queue until libdatp has been told that it is done.
  */
-#define _DEFAULT_SOURCE 1 /* IFF_UP, where the compiler is told to be strict */
+#define _DEFAULT_SOURCE 1 /* declares IFF_UP under -std=c11 */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -31,7 +31,7 @@ struct work {
 	struct work *next;
 	struct datp_wqe *wqe;
 	struct datp_rge remote; /* RDMA */
-	uint64_t len;		/* bytes to go; of a receive, bytes arrived */
+	uint64_t len;		/* the bytes of the request; in a receive, those that have arrived */
 	uint8_t status;
 	bool solicited;
 	int n;
@@ -42,7 +42,7 @@ struct queue {
 	struct work *first, **last;
 };
 
-/* Our objects. The public head comes first; the rest is zeroed when libdatp makes one. */
+/* The plugin's objects. The public head comes first; libdatp zeroes the rest when it creates an object. */
 struct my_ia {
 	struct datp_ia base;
 	struct my_ia *next;
@@ -53,20 +53,20 @@ struct my_ia {
 
 struct my_cr {
 	struct datp_cr base;
-	struct my_ep *from; /* who asks; NULL: gave up */
+	struct my_ep *from; /* the endpoint that connects; NULL if it has given up */
 };
 
 struct my_ep {
 	struct datp_ep base;
 	struct my_ep *peer;   /* from the accept to the end of the connection */
-	struct my_cr *cr;     /* our request, while it is neither accepted nor rejected */
+	struct my_cr *cr;     /* this endpoint's request, until it is accepted or rejected */
 	bool asking;	      /* from the connect to the accept, reject or abort */
-	bool up;	      /* libdatp knows that the connection is there */
-	bool over;	      /* it has ended: what is posted now is libdatp's to flush */
+	bool up;	      /* libdatp has been told that the connection is established */
+	bool over;	      /* the connection has ended: libdatp flushes what is posted from now on */
 	bool draining;	      /* a graceful disconnect waits for `requests` */
 	DAT_EVENT_NUMBER why; /* of the end */
 	struct queue requests, receives;
-	struct queue done; /* and libdatp is to be told by tell_done() */
+	struct queue done; /* completed operations, which tell_done() reports to libdatp */
 	struct sockaddr_in target;
 	uint64_t target_qual;
 	uint32_t pdata_len; /* of the request, then of the answer */
@@ -76,12 +76,12 @@ struct my_ep {
 struct my_sp {
 	struct datp_sp base;
 	struct my_sp *next;
-	int calls; /* requests that are being delivered to it */
+	int calls; /* the number of requests that are being delivered to it */
 };
 
 /*
- * The wire guards every field above. It comes after the EP and SP locks and before none: nothing of
- * libdatp that takes a lock is called under it, but for the calls that queue work (DUTY-02).
+ * This lock guards every field above. It is taken after the EP and SP locks. While it is held, no
+ * function of libdatp that takes a lock is called, except those that queue work (DUTY-02).
  */
 static pthread_mutex_t wire = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wire_calm = PTHREAD_COND_INITIALIZER;
@@ -127,7 +127,7 @@ static void queue_drop(struct queue *q, const struct my_ep *ep)
 
 /* ------------------------------------------------------------------ interface adapters */
 
-/* Programs look for an adapter's address among the host's, and skip the loopback's. */
+/* Programs look for an adapter's address among those of the host, and skip the loopback address. */
 static void host_address(struct sockaddr_in *in)
 {
 	struct ifaddrs *all = NULL, *at;
@@ -144,7 +144,7 @@ static void host_address(struct sockaddr_in *in)
 	freeifaddrs(all);
 }
 
-/* A child may open anew, and what its parent had is not there (DUTY-19). */
+/* A forked child may open adapters anew, and has none of its parent's objects (DUTY-19). */
 static void fork_child(void)
 {
 	pthread_mutex_init(&wire, NULL);
@@ -158,7 +158,7 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, fork_child);
 }
 
-/* The words in dat.conf: an address, and options. */
+/* Takes the address from the words in dat.conf; all others are options. */
 static enum datp_err take_address(void *to, const char *word, char *why, size_t size)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&((struct my_ia *)to)->base.address;
@@ -188,7 +188,7 @@ static enum datp_err my_ia_open(struct datp_ia *ia, const char *params)
 	datp_options_preset(&my_options, ia);
 	err = datp_options_take(&my_options, params, ia, why, sizeof(why));
 	if (err) {
-		/* DUTY-05: who can mend it is told what is wrong, and how to mend it */
+		/* DUTY-05: tell the user what is wrong, and what to do */
 		datp_log(1, "%s: %s", ia->name, why);
 		return err;
 	}
@@ -259,7 +259,7 @@ static struct datp_lmr *my_lmr_find(struct datp_ia *ia, uint32_t context)
 	return lmr;
 }
 
-/* A context is not used again for a long time, so that an old one is found out. */
+/* A context is not reused for a long time, so that the use of a freed one is recognised. */
 static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
 	struct my_ia *ia = (struct my_ia *)lmr->obj.ia;
@@ -281,7 +281,7 @@ static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	return err;
 }
 
-/* Data moves under the wire: afterwards nobody touches the memory (DUTY-08). */
+/* Data are moved under the wire's lock, so nobody accesses the memory after this (DUTY-08). */
 static void my_lmr_free(struct datp_lmr *lmr)
 {
 	pthread_mutex_lock(&wire);
@@ -302,7 +302,7 @@ static enum datp_err local_check_locked(const struct datp_ep *ep, enum datp_op o
 	return err;
 }
 
-/* May a peer of this endpoint touch so much memory? */
+/* Returns true if a peer of this endpoint may access this range. */
 static bool remote_check_locked(const struct datp_ep *ep, const struct datp_rge *remote,
 				uint64_t len, unsigned int need)
 {
@@ -315,7 +315,7 @@ static bool remote_check_locked(const struct datp_ep *ep, const struct datp_rge 
 /* ------------------------------------------------------------------ completions */
 
 /*
- * Tells libdatp of what is done and waits in the endpoint's own queue. The EP lock keeps completions and
+ * Reports the completed operations in the endpoint's queue to libdatp. The EP lock keeps completions and
  * a flush apart, and the queue keeps their order (DUTY-10).
  */
 static void tell_done(struct datp_ep *ep)
@@ -336,7 +336,7 @@ static void tell_done(struct datp_ep *ep)
 	datp_unlock(&ep->lock);
 }
 
-/* How libdatp learns of what is done: done_locked(), forget_done() and MY_EVD_OPS. */
+/* How completed operations are reported to libdatp: done_locked(), forget_done() and MY_EVD_OPS. */
 #include "polled.h"
 
 /* ------------------------------------------------------------------ the end of a connection */
@@ -361,7 +361,7 @@ static void tell_failed(struct datp_ep *ep)
 	datp_cm_failed(ep, why_over(ep));
 }
 
-/* Nothing is sent or received any more; what is done already can still be polled. */
+/* Ends all transfers of a connection. Operations that have completed already can still be polled. */
 static void cut_locked(struct my_ep *my)
 {
 	my->peer = NULL;
@@ -391,7 +391,7 @@ static void end_locked(struct my_ep *my, bool tell_me, DAT_EVENT_NUMBER why)
 
 /* ------------------------------------------------------------------ data */
 
-/* From one list of segments to another, as far as both go. */
+/* Copies from one list of segments to another, as many bytes as fit into both. */
 static void copy(const struct datp_sge *to, int nto, const struct datp_sge *from, int nfrom)
 {
 	uint64_t to_at = 0, from_at = 0;
@@ -421,7 +421,7 @@ static uint64_t length(const struct work *w)
 	return len;
 }
 
-/* The memory may have gone since the post. */
+/* Checks the operation's memory again, because its region may have been freed since the post. */
 static bool still_there_locked(const struct my_ep *my, const struct work *w)
 {
 	return !local_check_locked(&my->base, w->wqe->op, w->iov, w->n);
@@ -459,7 +459,7 @@ static uint8_t send_locked(struct my_ep *my, struct work *w)
 	return status ? DAT_DTO_ERR_REMOTE_RESPONDER : DAT_DTO_SUCCESS;
 }
 
-/* Executes what an endpoint has posted, in order, as far as it can go now. */
+/* Executes the operations that an endpoint has posted, in order, until one has to wait. */
 static void progress_locked(struct my_ep *my)
 {
 	uint8_t status = DAT_DTO_SUCCESS;
@@ -482,7 +482,7 @@ static void progress_locked(struct my_ep *my)
 		end_locked(my, true, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-/* Every post. EP lock held; after the end of a connection: accepted, and left alone (DUTY-11). */
+/* Used by all posts. EP lock held. After the end of a connection a post is accepted and not executed (DUTY-11). */
 static enum datp_err post(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			  int n, const struct datp_rge *remote)
 {
@@ -538,7 +538,7 @@ static enum datp_err my_sp_listen(struct datp_sp *sp)
 	return at ? DATP_ERR_QUAL_IN_USE : DATP_OK;
 }
 
-/* When it returns no request is on its way to the service point any more (DUTY-12). */
+/* When this returns, no request is being delivered to the service point (DUTY-12). */
 static void my_sp_close(struct datp_sp *sp)
 {
 	struct my_sp **at = &sps;
@@ -552,7 +552,7 @@ static void my_sp_close(struct datp_sp *sp)
 	pthread_mutex_unlock(&wire);
 }
 
-/* The service point that a request goes to; or NULL, and why there is none. */
+/* Returns the service point that a request goes to, or NULL, and sets *why to the reason. */
 static struct my_sp *sp_find_locked(const struct my_ep *from, DAT_EVENT_NUMBER *why)
 {
 	*why = DAT_CONNECTION_EVENT_UNREACHABLE;
@@ -566,7 +566,7 @@ static struct my_sp *sp_find_locked(const struct my_ep *from, DAT_EVENT_NUMBER *
 	return NULL;
 }
 
-/* libdatp made a CR; nobody can accept it before this returns. */
+/* libdatp calls this for a new CR. Nobody can accept the CR before this returns. */
 static void request_prepare(struct datp_cr *cr, void *arg)
 {
 	struct my_ep *from = arg;
@@ -579,7 +579,7 @@ static void request_prepare(struct datp_cr *cr, void *arg)
 	pthread_mutex_unlock(&wire);
 }
 
-/* Service thread. */
+/* Delivers the request of an endpoint. Called on the service thread. */
 static void request_deliver(struct datp_ep *ep)
 {
 	struct my_ep *from = (struct my_ep *)ep;
@@ -613,7 +613,7 @@ static void request_deliver(struct datp_ep *ep)
 		datp_cm_failed(ep, why);
 }
 
-/* The outcome is told on the service thread: here the op would only lose time (DUTY-09). */
+/* The outcome is reported on the service thread, because this op must not wait (DUTY-09). */
 static enum datp_err my_ep_connect(struct datp_ep *ep, const struct datp_conn_param *param)
 {
 	struct my_ep *my = (struct my_ep *)ep;
@@ -637,7 +637,7 @@ static void tell_up(struct datp_ep *ep)
 {
 	struct my_ep *my = (struct my_ep *)ep;
 
-	/* who asked for a service point learns from the answer which endpoint is behind it */
+	/* the active side learns from the answer which endpoint it is connected to */
 	datp_lock(&ep->lock);
 	pthread_mutex_lock(&wire);
 	if (my->peer)
@@ -677,7 +677,7 @@ static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 		datp_ep_call(ep, tell_up);
 		datp_ep_call(&from->base, tell_up);
 	} else {
-		/* it gave up before we could answer */
+		/* the active side gave up before the answer */
 		my->why = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 		datp_ep_call(ep, tell_failed);
 	}
@@ -685,7 +685,7 @@ static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 	return DATP_OK;
 }
 
-/* Also when the request goes, and nobody has answered it. */
+/* Also the op cr_free: the request is freed without an answer. */
 static void my_cr_reject(struct datp_cr *cr)
 {
 	struct my_cr *my = (struct my_cr *)cr;
@@ -726,14 +726,14 @@ static void my_ep_disconnect(struct datp_ep *ep, enum datp_close how)
 		end_locked(my, false, DAT_CONNECTION_EVENT_DISCONNECTED);
 	}
 	pthread_mutex_unlock(&wire);
-	/* what had arrived is complete before libdatp flushes the rest */
+	/* operations that have completed are reported before libdatp flushes the rest */
 	if (how != DATP_CLOSE_GRACEFUL)
 		tell_done(ep);
 }
 
 /* ------------------------------------------------------------------ endpoints */
 
-/* Of its own fields, zeroes are where it begins. The port is the same in all its connections. */
+/* The plugin's fields begin as zeros. The port is the same in all connections of the endpoint. */
 static enum datp_err my_ep_create(struct datp_ep *ep)
 {
 	pthread_mutex_lock(&wire);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two processes talk over an adapter: they connect, send, write and read each other's memory, and
- * part. Whoever gets data checks each byte. If the adapter says that it does not leave the process,
- * by its attribute `reach`, two threads do that instead.
+ * Two processes exchange data over an adapter: they connect, send, write and read each other's memory,
+ * and disconnect. The receiver checks each byte. If the adapter connects endpoints of one process only,
+ * as its attribute `reach` says, two threads do that instead.
  *
  *	./two ADAPTER		exit status 0: all is well; 1: it is not, and stderr says what
  *
- * It is a first test of a wire, small enough to be followed in a debugger. datconform, which
- * judges the rest, comes after it. The child or the second thread is the server, the parent the
- * client; both go through the same steps, in conversation().
+ * It is a first test of a wire, small enough to be followed in a debugger. Run datconform after it. The
+ * child or the second thread is the server, the parent the client; both execute the same steps, in
+ * conversation().
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -49,7 +49,7 @@ static void must(DAT_RETURN ret, const char *call)
 
 /* ------------------------------------------------------------------ what each side has */
 
-/* Where the peer may write and read. It is sent as it is: both sides are one program. */
+/* Memory that the peer may write and read. It is sent in binary form, because both sides are one program. */
 struct place {
 	DAT_RMR_CONTEXT key;
 	DAT_VADDR address;
@@ -161,7 +161,7 @@ static DAT_LMR_TRIPLET segment(const unsigned char *at, size_t length)
 				  .segment_length = length };
 }
 
-/* Each transfer has a number, and bytes of its own. */
+/* Returns byte i of a transfer. Each transfer has a number, and its own contents. */
 static unsigned char byte(int number, size_t i)
 {
 	return (unsigned char)(i * 167 + (i >> 8) * 13 + (size_t)number * 31);
@@ -235,7 +235,7 @@ static void rdma(bool write, int number)
 
 /* ------------------------------------------------------------------ the conversation */
 
-/* The server's place comes with its answer, the client's with its request: both as private data. */
+/* Takes the peer's place from the private data of its request or answer. */
 static void remember(const void *pdata, DAT_COUNT length)
 {
 	if (length < (DAT_COUNT)sizeof(there))
@@ -287,12 +287,12 @@ static void conversation(bool client)
 		client ? say(number, lengths[i]) : hear(number, lengths[i]);
 		client ? hear(number, lengths[i]) : say(number, lengths[i]);
 	}
-	/* Each writes into the other's memory, says so, and looks at what it got. */
+	/* Each side writes into the other's memory, reports that by a message, and checks what has been written here. */
 	rdma(true, 11 + client);
 	say(21, 1);
 	hear(21, 1);
 	check(shared, 11 + !client, size, "what the peer wrote");
-	/* Each reads what it has written itself: the peer's bytes are one more, or one less. */
+	/* Each side reads back from the peer what it has written there. */
 	rdma(false, 11 + client);
 	say(22, 1);
 	hear(22, 1);
@@ -301,7 +301,7 @@ static void conversation(bool client)
 	wait_for(conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, "disconnect");
 }
 
-/* One side, from its beginning to its end. */
+/* Everything that one side does. */
 static void talk(bool client, int fd)
 {
 	set_up();

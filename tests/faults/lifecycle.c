@@ -7,9 +7,9 @@
  *	lifecycle [STRIDE]	every STRIDE-th call, once and from there on; 1 is every call
  *	lifecycle at N, lifecycle from N	one life, with call N failing, or each from N on
  *
- * A call may fail. But what has been called with success comes to its end: a post has a completion,
- * a connect, an accept and a disconnect have an event; and when all is freed, no descriptor, no
- * mapping and no thread is left. Each life is a process of its own, so that a crash costs one.
+ * A call may fail. But if it succeeds it must have its result: a post its completion, and a connect, an
+ * accept and a disconnect their events. And when everything has been freed, no descriptor, no mapping and
+ * no thread is left. Each life is a process of its own, so that a crash ends only one.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -34,7 +34,7 @@
 #define LONG	   (256 * 1024)
 #define QUAL	   4711
 
-static const char *reason;	/* of what is wrong with this life; it ends with the first */
+static const char *reason;	/* what is wrong with this life, which ends with the first error */
 
 static void wrong(const char *fmt, ...)
 {
@@ -68,7 +68,7 @@ static struct life {
 	unsigned char *mem;	/* LONG bytes to send from, then as many to receive to */
 } life;
 
-/* An error of a call is allowed: it ends the life early. */
+/* A call may return an error, which ends the life early. */
 #define TRY(call) do { if ((call) != DAT_SUCCESS) return false; } while (0)
 
 static bool end_make(struct end *end)
@@ -97,7 +97,7 @@ static bool life_open(void)
 	return end_make(&life.a) && end_make(&life.b);
 }
 
-/* The next event; false, and something is wrong, if it does not come. */
+/* Takes the next event. Returns false, and reports an error, if none comes. */
 static bool event_of(DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *event)
 {
 	DAT_COUNT more;
@@ -110,7 +110,7 @@ static bool event_of(DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *event)
 	return false;
 }
 
-/* The request of `a` is accepted if it comes; if it does not, `a` hears of it all the same. */
+/* Accepts the request of `a` if it arrives. If it does not, `a` must get an event all the same. */
 static bool life_connect(void)
 {
 	static const char greeting[8] = "welcome";
@@ -159,7 +159,7 @@ static bool completes(DAT_EVD_HANDLE evd, const char *what)
 		event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS);
 }
 
-/* `early`: the receive is posted before the send. Else the receiver looks before it posts, and finds the message. */
+/* `early`: the receive is posted before the send. Otherwise the receiver polls before it posts the receive. */
 static bool life_message(size_t length, bool early)
 {
 	const DAT_DTO_COOKIE cookie = { .as_64 = length };
@@ -204,7 +204,7 @@ static bool life_rdma(void)
 	return completes(life.b.request, "completion of a bind");
 }
 
-/* Receives that are still posted are flushed, and both sides hear of the end. */
+/* Receives that are still posted are flushed, and both sides get an event of the end. */
 static void life_disconnect(void)
 {
 	const DAT_DTO_COOKIE cookie = { .as_64 = 1 };
@@ -213,7 +213,7 @@ static void life_disconnect(void)
 		      DAT_SUCCESS;
 	DAT_EVENT event;
 
-	/* it has ended already if a message failed */
+	/* the connection has ended already if a message has failed */
 	(void)dat_ep_disconnect(life.a.ep, DAT_CLOSE_ABRUPT_FLAG);
 	event_of(life.a.connect, "of dat_ep_disconnect", &event);
 	event_of(life.b.connect, "of the peer's dat_ep_disconnect", &event);
@@ -258,7 +258,7 @@ static void life_close(void)
 	freed(dat_ia_close(life.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 }
 
-/* Descriptors and threads of this process; of mappings those of shared memory, whose owner is the library. */
+/* Counts the descriptors or threads of this process, or its mappings of shared memory, which are the library's. */
 static unsigned int entries(const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -284,7 +284,7 @@ static unsigned int shared_mappings(void)
 	return n;
 }
 
-/* A thread that was joined can be seen for an instant longer. */
+/* Waits until there are at most so many, because a thread can be seen for an instant after it was joined. */
 static bool soon(const char *folder, unsigned int most)
 {
 	for (int i = 0; i < 500; i++) {
@@ -312,7 +312,7 @@ static void life_live(void)
 	munmap(life.mem, 2 * LONG);
 }
 
-/* One life with a failing call, and what it leaves behind. */
+/* Runs one life with a failing call, and checks what it leaves behind. */
 static int life_judge(faults_arm_fn *arm, long nth, bool from)
 {
 	unsigned int fds, threads, maps;
@@ -333,7 +333,7 @@ static int life_judge(faults_arm_fn *arm, long nth, bool from)
 	return reason != NULL;
 }
 
-/* True if the life was a good one. Each has a realm of its own: another one's listener may last. */
+/* Returns true if the life had no error. Each life has a realm of its own, because a listener may outlast its life. */
 static bool life_try(faults_arm_fn *arm, long nth, bool from)
 {
 	char realm[64];
@@ -357,7 +357,7 @@ static bool life_try(faults_arm_fn *arm, long nth, bool from)
 	return false;
 }
 
-/* The calls of a life in which none fails; 0 if it is no good. */
+/* Returns the number of calls in a life in which none fails, or 0 if that life had an error. */
 static long life_count(faults_arm_fn *arm, faults_count_fn *count)
 {
 	long calls = 0;

@@ -53,7 +53,7 @@ typedef long syscall_fn(long number, ...);
 static struct {
 	_Atomic long count, nth;
 	_Atomic bool from;
-	_Atomic int sends; /* that have failed */
+	_Atomic int sends; /* the number of sends that have failed */
 	bool say, sends_only;
 	pid_t alone;	/* the only process that counts; 0: all do */
 	const char *all, *tally;
@@ -120,7 +120,7 @@ static void say(const char *call, const struct link_map *map, const void *caller
 	(void)!write(STDERR_FILENO, line, (size_t)length);
 }
 
-/* True if this call shall fail. */
+/* Returns true if this call is to fail. */
 static bool fails(const char *call, void *caller, bool sends)
 {
 	struct dl_find_object found;

@@ -336,3 +336,14 @@ void rdma_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 	a->transport_attr_count = ia->named_count;
 	rdma_named_fill(ia, a);
 }
+
+void rdma_ext_query(struct datp_ia *base, struct datp_ext_attr *attr)
+{
+	const struct rdma_ia *ia = rdma_ia(base);
+
+	/* InfiniBand requires immediate data of every device, and iWARP has none */
+	attr->write_imm = ia->kind->transport == IBV_TRANSPORT_IB;
+	attr->atomics = rdma_has_atomics(ia);
+	/* over iWARP the answer to a read is written to its sink, by a key that the request names */
+	attr->read_exposes_sink = ia->kind->transport == IBV_TRANSPORT_IWARP;
+}

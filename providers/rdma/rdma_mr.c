@@ -54,6 +54,9 @@ int rdma_access(const struct rdma_ia *ia, DAT_MEM_PRIV_FLAGS flags)
 		access |= IBV_ACCESS_LOCAL_WRITE;
 	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
 		access |= IBV_ACCESS_REMOTE_READ;
+	/* libdatp passes this right on only if the device has atomic operations */
+	if (priv & DATP_MEM_PRIV_REMOTE_ATOMIC)
+		access |= IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE;
 	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		access |= IBV_ACCESS_REMOTE_WRITE;
 	if ((access & IBV_ACCESS_LOCAL_WRITE) && rdma_has(ia, RDMA_WRITE_SINKS))

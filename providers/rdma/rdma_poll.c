@@ -259,6 +259,8 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 	uint8_t status = recv ? recv_status_of(wc->status) : request_status_of(set->ia, wc->status);
 	uint64_t len = recv ? wc->byte_len : wqe->len;
 
+	if (status == DAT_DTO_SUCCESS && recv && wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+		len = datp_recv_immediate(wqe, wc->imm_data, len);
 	if (status == DAT_DTO_SUCCESS && recv && !ep->up) {
 		early_keep_locked(ep, wqe, len);
 		return false;

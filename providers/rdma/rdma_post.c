@@ -355,6 +355,65 @@ enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_READ));
 }
 
+/*
+ * Posts a request of the extensions; the caller has filled in what only its opcode has. sink: the segments are written
+ * to. EP lock.
+ */
+static enum datp_err post_extended(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+				   bool sink, struct ibv_send_wr *wr)
+{
+	bool fenced = wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG;
+	struct rdma_ep *ep = rdma_ep(base);
+	struct ibv_sge sge[RDMA_SGE_MAX];
+	enum datp_err err;
+
+	if (ep->over | ep->deferral) {
+		rdma_accept_before_request_locked(ep);
+		if (ep->over || ep->broken)
+			return DATP_OK;
+	}
+	err = sges_of(base->obj.ia, base->pz, iov, n, sink, sge, &wr->num_sge, sink ? &ep->sink : &ep->source);
+	if (err)
+		return err;
+	wr->wr_id = (uintptr_t)wqe;
+	wr->sg_list = wr->num_sge ? sge : NULL;
+	wr->send_flags = signal_of(ep, wqe);
+	if (fenced)
+		wr->send_flags |= IBV_SEND_FENCE;
+	if (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		wr->send_flags |= IBV_SEND_SOLICITED;
+	/* as in post_request() */
+	if (!sink && wqe->len <= ep->max_inline && !fenced)
+		wr->send_flags |= IBV_SEND_INLINE;
+	if (rdma_keeps_locked(ep))
+		return rdma_hold_keep_locked(ep, wr);
+	return submit(ep, wr);
+}
+
+/* The immediate data travel as the program has given them, in its byte order, as with other providers of DAT 2.0. */
+enum datp_err rdma_post_write_imm(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+				  const struct datp_rge *remote, uint32_t imm)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+				  .imm_data = imm,
+				  .wr.rdma = { .remote_addr = remote->addr, .rkey = remote->rmr_context } };
+
+	return rdma_span_follow(&rdma_ep(ep)->requests, post_extended(ep, wqe, iov, n, false, &wr));
+}
+
+enum datp_err rdma_post_atomic(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *sink,
+			       const struct datp_rge *remote, const struct datp_atomic *what)
+{
+	struct ibv_send_wr wr = { .opcode = (int)wqe->op == DATP_CMP_SWAP ? IBV_WR_ATOMIC_CMP_AND_SWP :
+									    IBV_WR_ATOMIC_FETCH_AND_ADD,
+				  .wr.atomic = { .remote_addr = remote->addr,
+						 .compare_add = what->operand,
+						 .swap = what->swap,
+						 .rkey = remote->rmr_context } };
+
+	return rdma_span_follow(&rdma_ep(ep)->requests, post_extended(ep, wqe, sink, 1, true, &wr));
+}
+
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 {
 	/* of length 0: it needs no right to any memory, and nothing is at address 0 */

@@ -14,6 +14,10 @@ enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
 				   const struct datp_rge *remote);
 enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 				  const struct datp_sge *iov, int n, const struct datp_rge *remote);
+enum datp_err rdma_post_write_imm(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+				  const struct datp_rge *remote, uint32_t imm);
+enum datp_err rdma_post_atomic(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *sink,
+			       const struct datp_rge *remote, const struct datp_atomic *what);
 enum datp_err rdma_srq_post_recv(struct datp_srq *srq, struct datp_wqe *wqe,
 				 const struct datp_sge *iov, int n);
 /*

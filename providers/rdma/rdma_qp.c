@@ -10,6 +10,7 @@
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_hold.h"
+#include "rdma_ia.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
 #include "rdma_srq.h"
@@ -628,12 +629,13 @@ static int modify(struct rdma_ep *ep, struct rdma_cm_id *id, enum ibv_qp_state s
 	if (!mask)
 		return 0;
 	/*
-	 * librdmacm allows the peer's reads only if the connection's number of incoming reads is not
-	 * 0, and else they would fail. So they are always allowed; the LMRs protect the memory.
+	 * librdmacm allows the peer's reads and atomic operations only if the connection's number of
+	 * incoming reads is not 0, which it does not know yet on the active side, and else they would
+	 * fail. So they are always allowed; the LMRs protect the memory.
 	 */
 	if (mask & IBV_QP_ACCESS_FLAGS)
-		attr.qp_access_flags |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-					IBV_ACCESS_REMOTE_WRITE;
+		attr.qp_access_flags |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+					(rdma_has_atomics(rdma_ep_ia(ep)) ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
 		attr.max_dest_rd_atomic = reads_in;
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)

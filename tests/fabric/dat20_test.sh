@@ -42,6 +42,19 @@ dtestcm_passes()
 	tap "$1" pair 'Connection Test Complete' "dtestcm -P $2 -c 40 -b 10 -s" "dtestcm -P $2 -c 40 -b 10 -h $3"
 }
 
+# extensions ADAPTER: our own test of them passes
+extensions()
+{
+	OPENDAT_TEST_IA=$1 timeout -k 5 "$bound" tests/dat20/extension_test
+}
+
+dtestx_finds_none()
+{
+	ours timeout -k 5 "$bound" dtestx -P "$1" -s </dev/null >"$tap_dir/server" 2>&1
+	tail -n 20 "$tap_dir/server"
+	grep -q 'IB extension not supported' "$tap_dir/server"
+}
+
 # over ADAPTER KIND ADDRESS PROGRAM: PROGRAM is dtest or dtestcm, whichever works with OFED's provider as the server over this
 # device
 over()
@@ -65,6 +78,13 @@ over()
 tap 'our libdat2 and the one of OFED are two' the_libraries_are_two
 
 over ofa-rxe0 rxe "$LAB_IB" dtest
+tap 'rxe: the extensions exchange between two processes' extensions ib-rxe0
+dtestx_passes 'rxe: dtestx writes with immediate data, swaps and adds' ofa-rxe0 "$LAB_IB"
+dtestx_passes 'rxe: dtestx polls' ofa-rxe0 "$LAB_IB" -p
+client=ofed
+dtestx_passes "rxe: OFED's dtestx is a client of ours" ofa-rxe0 "$LAB_IB"
+client=ours server=ofed
+dtestx_passes "rxe: OFED's dtestx is the server of ours" ofa-rxe0 "$LAB_IB"
 server=theirs_in_ours client=theirs_in_ours
 dtest_passes "rxe: OFED's provider works in our libdat2" ofa-rxe0 "$LAB_IB"
 tap "rxe: it was OFED's provider, and our libdat2" a_mixed_pair_was_one
@@ -72,4 +92,6 @@ server=ours client=ours
 # dtest's server sends a message right after it has accepted. If the message arrives together with the reply, siw's active side
 # treats it as an error. OFED's provider does not avoid this: with OFED's own stack on both sides one run of dtest in seven fails.
 over ofa-siw0 siw "$LAB_IW" dtestcm
+tap 'siw: the extensions are refused at once' extensions iwarp-siw0
+tap 'siw: dtestx finds no extension' dtestx_finds_none ofa-siw0
 tap_end

@@ -29,6 +29,7 @@
 struct converted {
 	struct converted *next;
 	uint64_t addr, len;
+	void *kept; /* see remap.h */
 	int fd;
 	struct datp_fork_fd held;
 };
@@ -154,7 +155,7 @@ static struct converted *converted_new(const struct datp_lmr *lmr, uint64_t addr
 	if (!c)
 		return NULL;
 	*c = (struct converted){ .addr = addr, .len = len, .fd = file_new(len) };
-	error = c->fd < 0 ? errno : soft_remap_shared(convert.uffd, (void *)(uintptr_t)addr, len, c->fd);
+	error = c->fd < 0 ? errno : soft_remap_shared(convert.uffd, (void *)(uintptr_t)addr, len, c->fd, &c->kept);
 	/* what peers may not write they cannot map for writing either, from Linux 5.1 on; this process has its mapping already */
 	if (!(lmr->priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		seals |= F_SEAL_FUTURE_WRITE;
@@ -227,7 +228,9 @@ static void converted_undo(struct converted *c)
 	int error = 0;
 
 	if (is_as_converted(c))
-		error = soft_remap_private(convert.uffd, (void *)(uintptr_t)c->addr, c->len, c->fd);
+		error = soft_remap_private(convert.uffd, (void *)(uintptr_t)c->addr, c->len, c->fd, c->kept);
+	else
+		munmap(c->kept, c->len);
 	if (error)
 		datp_log(2,
 			 "soft: %llu bytes at 0x%llx stay shared memory after their registration, and a child of "

@@ -11,19 +11,33 @@
  *    fault of kind MINOR).
  *
  * Nobody reads the descriptor: a thread that waits is woken when the range has its new mapping, and
- * repeats its access there.
+ * repeats its access there. No signal handler runs in the calling thread meanwhile: if it touched the
+ * range, the thread would wait for itself.
+ *
+ * The mapping of the private pages is kept elsewhere, empty, while the file is mapped in its place. It
+ * knows which addresses it comes from, so that the kernel joins it to its neighbours again when it is
+ * back. A new mapping would stay apart for ever, and a process may have only so many.
  */
 #define _GNU_SOURCE
 #include "remap.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
 
 #define CHUNK 4096u /* looked at for zeros at once; a page of most machines */
 
@@ -164,11 +178,40 @@ static int range_map(void *addr, size_t len, int fd)
 	return error;
 }
 
-int soft_remap_shared(int uffd, void *addr, size_t len, int fd)
+/*
+ * Puts private pages back in their place without a new mapping: the kernel refuses even an exchange of mappings to a
+ * process that has almost as many as it may have. The pages are copied instead, and those of zeros appear by themselves.
+ */
+static void pages_return(int uffd, unsigned char *addr, unsigned char *pages, size_t len)
 {
-	int error = faults_begin(uffd, addr, len, UFFDIO_REGISTER_MODE_MISSING);
-	void *pages;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
+	if (range_replace(addr, pages, len) == 0) {
+		faults_wake(uffd, addr, len);
+		return;
+	}
+	for (size_t at = 0; at < len; at += page) {
+		struct uffdio_copy copy = { .dst = (uintptr_t)addr + at, .src = (uintptr_t)pages + at, .len = page };
+
+		if (is_zero(pages + at, page))
+			continue;
+		while (ioctl(uffd, UFFDIO_COPY, &copy) < 0)
+			if (errno != EAGAIN)
+				abort();
+		(void)madvise(pages + at, page, MADV_DONTNEED); /* it is not needed twice */
+	}
+	faults_end(uffd, addr, len);
+	munmap(pages, len);
+}
+
+static int to_shared(int uffd, void *addr, size_t len, int fd, void **kept)
+{
+	void *pages;
+	int error;
+
+	/* only a mapping that has had a page knows its addresses after it was moved */
+	(void)madvise(addr, (size_t)sysconf(_SC_PAGESIZE), MADV_POPULATE_WRITE);
+	error = faults_begin(uffd, addr, len, UFFDIO_REGISTER_MODE_MISSING);
 	if (error)
 		return error;
 	/* with this flag the kernel reads the fifth argument, too, as a hint */
@@ -181,33 +224,65 @@ int soft_remap_shared(int uffd, void *addr, size_t len, int fd)
 	error = file_fill(fd, pages, len);
 	if (!error)
 		error = range_map(addr, len, fd);
-	if (!error)
-		munmap(pages, len);
-	/* the way back takes no memory, and no more mappings than there were */
-	else if (range_replace(addr, pages, len))
-		abort();
+	if (error) {
+		pages_return(uffd, addr, pages, len);
+		return error;
+	}
 	faults_wake(uffd, addr, len);
+	(void)madvise(pages, len, MADV_DONTNEED);
+	*kept = pages;
+	return 0;
+}
+
+/* Removes the file's pages from the page table. If the program has locked them, what takes their place is locked as well. */
+static int file_hide(void *addr, void *kept, size_t len)
+{
+	if (madvise(addr, len, MADV_DONTNEED) == 0)
+		return 0;
+	return errno != EINVAL || mlock(kept, len) < 0 || madvise(addr, len, MADV_DONTNEED_LOCKED) < 0 ? errno : 0;
+}
+
+static int to_private(int uffd, void *addr, size_t len, int fd, void *kept)
+{
+	/* MISSING, too: a store to a hole of the file would otherwise make a page of it, behind the back of file_drain() */
+	int error = faults_begin(uffd, addr, len, UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_MISSING);
+
+	if (error)
+		return error;
+	error = file_hide(addr, kept, len);
+	if (!error)
+		error = file_drain(fd, kept, len);
+	if (!error)
+		error = range_replace(addr, kept, len);
+	if (error)
+		faults_end(uffd, addr, len);
+	else
+		faults_wake(uffd, addr, len);
 	return error;
 }
 
-int soft_remap_private(int uffd, void *addr, size_t len, int fd)
+int soft_remap_shared(int uffd, void *addr, size_t len, int fd, void **kept)
 {
-	void *pages = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigset_t all, before;
 	int error;
 
-	if (pages == MAP_FAILED)
-		return errno;
-	error = faults_begin(uffd, addr, len, UFFDIO_REGISTER_MODE_MINOR);
-	if (!error) {
-		error = madvise(addr, len, MADV_DONTNEED) < 0 ? errno : file_drain(fd, pages, len);
-		if (!error)
-			error = range_replace(addr, pages, len);
-		if (error)
-			faults_end(uffd, addr, len);
-		else
-			faults_wake(uffd, addr, len);
-	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	error = to_shared(uffd, addr, len, fd, kept);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+int soft_remap_private(int uffd, void *addr, size_t len, int fd, void *kept)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	error = to_private(uffd, addr, len, fd, kept);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
-		munmap(pages, len);
+		munmap(kept, len);
 	return error;
 }

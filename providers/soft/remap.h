@@ -17,14 +17,18 @@ int soft_remap_open(void);
  * in the range waits until the move is over, and none is lost; a system call of another thread that
  * reads or writes there waits as well or, where an ordinary user may not hold up the kernel, fails
  * with EFAULT. A child of fork() does not inherit the range afterwards. Returns 0, or an errno with the
- * memory as it was.
+ * memory as it was. After 0, *kept is an empty mapping of the same length, which the reverse needs; a
+ * caller that does not want that unmaps it.
  *
  * This call and soft_remap_private() touch no memory but the range, the calling thread's stack and
  * its errno, so none of these may lie in the range. The process must not fork meanwhile.
  */
-int soft_remap_shared(int uffd, void *addr, size_t len, int fd);
+int soft_remap_shared(int uffd, void *addr, size_t len, int fd, void **kept);
 
-/* The reverse: moves what the file `fd` holds into private memory, where the file is mapped from its beginning. */
-int soft_remap_private(int uffd, void *addr, size_t len, int fd);
+/*
+ * The reverse: moves what the file `fd` holds into private memory, where the file is mapped from its beginning. `kept`
+ * is gone afterwards, also if this fails; then the range stays the file.
+ */
+int soft_remap_private(int uffd, void *addr, size_t len, int fd, void *kept);
 
 #endif

@@ -3,11 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -19,6 +23,7 @@
 
 static size_t page, size;
 static unsigned char *memory; /* `size` bytes of it, between two pages that nobody may touch */
+static void *kept; /* by a range that is shared */
 static int uffd = -1;
 
 static void setup(void)
@@ -78,13 +83,13 @@ static void content_moves_to_the_file_and_back(void)
 	struct stat st;
 
 	fill();
-	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd), 0);
+	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
 	want_filled();
 	memory[page] = 99;
 	REQUIRE(pread(fd, &byte, 1, (off_t)page) == 1);
 	CHECK_EQ_INT(byte, 99); /* the memory is a mapping of the file */
 	memory[page] = byte_of(page);
-	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd), 0);
+	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
 	want_filled();
 	memory[page] = 98;
 	REQUIRE(pread(fd, &byte, 1, (off_t)page) == 1);
@@ -99,18 +104,18 @@ static void memory_that_was_never_written_takes_none(void)
 	struct stat st;
 
 	memory[5 * page] = 1;
-	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd), 0);
+	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
 	REQUIRE(fstat(fd, &st) == 0);
 	CHECK((size_t)st.st_blocks * 512 <= page);
 	CHECK_EQ_INT(memory[5 * page], 1);
-	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd), 0);
+	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
 	CHECK_EQ_INT(memory[5 * page], 1);
 	CHECK_EQ_INT(memory[6 * page], 0);
 	close(fd);
 }
 
 static _Atomic int stop;
-static uint64_t counted[THREADS];
+static _Atomic uint64_t counted[THREADS];
 
 /* Counts up words of this thread's own in every page. */
 static void *count(void *arg)
@@ -121,7 +126,7 @@ static void *count(void *arg)
 		_Atomic uint64_t *word = (void *)(memory + at + self * sizeof *word);
 
 		atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + 1, memory_order_relaxed);
-		counted[self]++;
+		atomic_fetch_add_explicit(&counted[self], 1, memory_order_relaxed);
 		at = (at + page) % size;
 	}
 	return NULL;
@@ -133,12 +138,15 @@ static void store_of_another_thread_is_never_lost(void)
 
 	for (size_t i = 0; i < THREADS; i++)
 		REQUIRE(pthread_create(&thread[i], NULL, count, (void *)(uintptr_t)i) == 0);
+	for (size_t i = 0; i < THREADS; i++)
+		while (!atomic_load(&counted[i]))
+			usleep(100);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		int fd = file_new();
 
-		REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd), 0);
+		REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
 		usleep(1000);
-		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd), 0);
+		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
 		usleep(1000);
 		close(fd);
 	}
@@ -150,9 +158,17 @@ static void store_of_another_thread_is_never_lost(void)
 
 		for (size_t at = 0; at < size; at += page)
 			found += ((uint64_t *)(void *)(memory + at))[i];
-		CHECK(counted[i] > 0);
-		CHECK_EQ_INT(found, counted[i]);
+		CHECK_EQ_INT(found, atomic_load(&counted[i]));
 	}
+}
+
+/* Stands for `kept`, which does not outlive a failure. */
+static void *kept_anew(void)
+{
+	void *anew = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(anew != MAP_FAILED);
+	return anew;
 }
 
 static void failure_leaves_the_memory_as_it_was(void)
@@ -161,25 +177,197 @@ static void failure_leaves_the_memory_as_it_was(void)
 
 	fill();
 	REQUIRE(fd >= 0);
-	CHECK_EQ_INT(soft_remap_shared(uffd, memory, size, fd), EBADF); /* the descriptor cannot be written to */
+	CHECK_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), EBADF); /* the descriptor cannot be written to */
 	want_filled();
-	CHECK_EQ_INT(soft_remap_shared(-1, memory, size, fd), EBADF);
+	CHECK_EQ_INT(soft_remap_shared(-1, memory, size, fd, &kept), EBADF);
 	want_filled();
 	close(fd);
 	fd = file_new();
-	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd), 0);
-	CHECK_EQ_INT(soft_remap_private(-1, memory, size, fd), EBADF);
-	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, -1), EBADF);
+	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
+	CHECK_EQ_INT(soft_remap_private(-1, memory, size, fd, kept_anew()), EBADF);
+	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, -1, kept_anew()), EBADF);
 	want_filled();
-	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd), 0);
+	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
 	want_filled();
 	close(fd);
+}
+
+/* ---- pages that have never been used ---- */
+
+#define HOLES 1024u /* pages, with as many times three of data behind them */
+
+static unsigned char *sparse;
+static _Atomic size_t stored; /* the number of pages from the front that have been stored to */
+
+static void *store_to_holes(void *arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < HOLES && !atomic_load_explicit(&stop, memory_order_relaxed); i++) {
+		*(volatile unsigned char *)(sparse + i * page) = 1;
+		atomic_store_explicit(&stored, i + 1, memory_order_relaxed);
+	}
+	return NULL;
+}
+
+/* While the data behind them is moved, stores go to pages that the file does not have. */
+static void store_to_a_page_without_content_is_not_lost(void)
+{
+	size_t len = 4 * HOLES * page;
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		int fd = memfd_create("opendat-remap-test", MFD_CLOEXEC);
+		pthread_t thread;
+
+		sparse = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		REQUIRE(sparse != MAP_FAILED && fd >= 0 && ftruncate(fd, (off_t)len) == 0);
+		memset(sparse + HOLES * page, 1, 3 * HOLES * page);
+		REQUIRE_EQ_INT(soft_remap_shared(uffd, sparse, len, fd, &kept), 0);
+		atomic_store(&stop, 0);
+		atomic_store(&stored, 0);
+		REQUIRE(pthread_create(&thread, NULL, store_to_holes, NULL) == 0);
+		while (!atomic_load(&stored))
+			;
+		REQUIRE_EQ_INT(soft_remap_private(uffd, sparse, len, fd, kept), 0);
+		atomic_store(&stop, 1);
+		pthread_join(thread, NULL);
+		for (size_t i = 0; i < atomic_load(&stored); i++)
+			if (!sparse[i * page])
+				REQUIRE_FAIL("the store to page %zu of %zu is lost", i, atomic_load(&stored));
+		munmap(sparse, len);
+		close(fd);
+	}
+}
+
+/* ---- the calling thread ---- */
+
+static _Atomic uint64_t handled;
+
+static void handler(int number)
+{
+	(void)number;
+	atomic_store_explicit((_Atomic uint64_t *)(void *)(memory + size / 2), atomic_fetch_add(&handled, 1) + 1,
+			      memory_order_relaxed);
+}
+
+/* It would wait for its own thread. */
+static void signal_handler_may_use_the_memory(void)
+{
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART }, before;
+
+	REQUIRE(sigaction(SIGALRM, &action, &before) == 0);
+	REQUIRE(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	for (unsigned int i = 0; i < 20 * ROUNDS; i++) {
+		int fd = file_new();
+
+		fill();
+		REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
+		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+		close(fd);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	CHECK(atomic_load(&handled) > 0);
+}
+
+/* ---- the number of mappings ---- */
+
+/* It uses no memory of the C library, because a test has used up the process's mappings. */
+static long mappings(void)
+{
+	static char text[65536];
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	long lines = 0;
+	ssize_t n;
+
+	REQUIRE(fd >= 0);
+	while ((n = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			lines += text[i] == '\n';
+	close(fd);
+	return lines;
+}
+
+static void remap_page(size_t at, int want)
+{
+	int fd = memfd_create("opendat-remap-test", MFD_CLOEXEC), error;
+
+	REQUIRE(fd >= 0 && ftruncate(fd, (off_t)page) == 0);
+	error = soft_remap_shared(uffd, memory + at, page, fd, &kept);
+	if (want >= 0)
+		REQUIRE_EQ_INT(error, want);
+	memory[at + 1] = byte_of(at + 1);
+	if (!error)
+		(void)soft_remap_private(uffd, memory + at, page, fd, kept);
+	close(fd);
+}
+
+static void memory_is_one_mapping_again_afterwards(void)
+{
+	long before;
+
+	memset(memory, 1, size);
+	before = mappings();
+	for (size_t at = page; at < size - page; at += 2 * page)
+		remap_page(at, 0);
+	CHECK_EQ_INT(mappings(), before);
+}
+
+static void memory_that_was_never_used_is_one_mapping_again_as_well(void)
+{
+	long before = mappings();
+
+	for (size_t at = page; at < size - page; at += 2 * page)
+		remap_page(at, 0);
+	CHECK_EQ_INT(mappings(), before);
+}
+
+#define MOST	 65530 /* Linux's own setting of vm.max_map_count; a system that allows more takes no part */
+#define DISTANCE 16
+
+/* A child process for each number: with the mappings that are left to it, a move succeeds, does not begin, or is undone. */
+static void process_with_almost_as_many_mappings_as_it_may_have(void)
+{
+	long limit = 0;
+	FILE *setting = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned char *many;
+
+	if (!setting || fscanf(setting, "%ld", &limit) != 1 || limit != MOST)
+		check_skip("this system allows another number of mappings");
+	fclose(setting);
+	many = mmap(NULL, 2 * MOST * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	REQUIRE(many != MAP_FAILED);
+	fill();
+	for (long n = mappings(), i = 1; n < MOST - DISTANCE; n += 2, i += 2)
+		REQUIRE(mprotect(many + (size_t)i * page, page, PROT_READ) == 0);
+	for (int more = 0; more < DISTANCE - 2; more++) {
+		pid_t child = fork();
+		int status = 0;
+
+		REQUIRE(child >= 0);
+		if (!child) {
+			uffd = soft_remap_open(); /* it belongs to the process that opens it */
+			for (int i = 0; i < more; i++)
+				(void)mmap(NULL, page, i & 1 ? PROT_READ : PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+			remap_page(4 * page, -1);
+			want_filled();
+			_exit(0);
+		}
+		REQUIRE(waitpid(child, &status, 0) == child);
+		CHECK_EQ_INT(status, 0);
+	}
+	munmap(many, 2 * MOST * page);
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(content_moves_to_the_file_and_back),
 	CHECK_TEST(memory_that_was_never_written_takes_none),
 	CHECK_TEST(store_of_another_thread_is_never_lost),
+	CHECK_TEST(store_to_a_page_without_content_is_not_lost),
+	CHECK_TEST(signal_handler_may_use_the_memory),
+	CHECK_TEST(memory_is_one_mapping_again_afterwards),
+	CHECK_TEST(memory_that_was_never_used_is_one_mapping_again_as_well),
+	CHECK_TEST(process_with_almost_as_many_mappings_as_it_may_have),
 	CHECK_TEST(failure_leaves_the_memory_as_it_was),
 	CHECK_END
 };

@@ -55,7 +55,7 @@ static struct {
 	_Atomic bool from;
 	_Atomic int sends; /* the number of sends that have failed */
 	bool say, sends_only;
-	pid_t alone;	/* the only process that counts; 0: all do */
+	pid_t alone;	/* the only process whose calls count; 0: all processes */
 	const char *all, *tally;
 	thread_create_fn *thread_create;
 	syscall_fn *_Atomic syscall;
@@ -263,7 +263,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(v
 	return shim.thread_create(thread, attr, run, arg);
 }
 
-/* The kernel's own, where there is one; looked up when it is first needed, which is before main(). */
+/* Returns the next syscall(), the C library's or a sanitizer's. It is looked up when it is first needed, which is before main(). */
 static syscall_fn *real_syscall(void)
 {
 	syscall_fn *real = atomic_load_explicit(&shim.syscall, memory_order_relaxed);
@@ -275,7 +275,7 @@ static syscall_fn *real_syscall(void)
 	return real;
 }
 
-/* The library sends its shortest messages past the C library. */
+/* The library sends its shortest messages by syscall(), not by the C library's send functions. */
 long syscall(long number, ...)
 {
 	long a[6];

@@ -15,7 +15,7 @@
 static pthread_mutex_t records = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t test_thread;	/* written before the test starts any thread */
 
-/* Present when the program links libdat. */
+/* Defined if the program links libdat; otherwise NULL. */
 extern uint32_t dat_strerror(uint32_t value, const char **major, const char **minor)
 	__attribute__((weak));
 
@@ -92,7 +92,7 @@ void check_mem(const void *got, const void *want, size_t size, bool fatal, const
 			   size, g[at], w[at]);
 }
 
-/* "0x80040002 (DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)", or the number alone without libdat */
+/* Returns "0x80040002 (DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)", or without libdat the number alone. */
 static const char *dat_text(uint32_t value, char *buf, size_t size)
 {
 	const char *major = "?", *minor = "?";

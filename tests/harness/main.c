@@ -16,12 +16,12 @@
 
 #include "internal.h"
 
-/* What became of the plan, as far as the watcher has heard. */
+/* The results of the plan that the watcher has received so far. */
 struct tally {
 	int next;			/* the first test without a result */
 	bool in_test;			/* that test has started */
 	int passed, failed, skipped;
-	bool broken;			/* something failed that belongs to no test */
+	bool broken;			/* something failed that is not a part of any test */
 };
 
 static void sentence(char *text)
@@ -91,7 +91,7 @@ static void tally_count(struct tally *tally, const struct check_report *what)
 	tally->skipped += what->event == EVENT_SKIP;
 }
 
-/* The child ended in this test, or in front of it: that is the test's result. */
+/* Counts the next test as failed, because the child has ended in it or before it. */
 static void tally_fail(struct tally *tally, const struct check_plan *plan, const char *why)
 {
 	printf("not ok %d - %s\n# %s%s\n", tally->next + 1, plan->entries[tally->next].name, why,
@@ -103,9 +103,9 @@ static void tally_fail(struct tally *tally, const struct check_plan *plan, const
 }
 
 /*
- * Counts reports until the child is gone (true) or has been silent for too long (false). The end of the
- * pipe wakes us at once, but a process that the child left behind may hold it open: so the child is asked
- * for as well. (A pidfd would do both, but valgrind does not know them.)
+ * Counts reports. Returns true when the child has ended, false when it has been silent for too long. The end
+ * of the pipe is noticed at once, but a process that the child left behind may keep the pipe open, so
+ * waitpid() is called from time to time as well. (A pidfd would show both, but valgrind does not support it.)
  */
 static bool watch(struct tally *tally, int reports, pid_t child, int *status)
 {
@@ -115,7 +115,7 @@ static bool watch(struct tally *tally, int reports, pid_t child, int *status)
 	bool gone = false;
 
 	for (;;) {
-		/* Asked first, read second: what the child said before it died is still heard. */
+		/* waitpid() comes before the read, so that all reports of a child that has died are read */
 		if (!gone && waitpid(child, status, WNOHANG) == child)
 			gone = true;
 		if (poll(&fd, 1, gone ? 0 : 100) > 0) {
@@ -242,7 +242,7 @@ int main(int argc, char **argv)
 	} else if (fork_child) {
 		result = run_watched(&plan);
 	} else {
-		printf("1..%d\n", plan.total);	/* for a debugger: no watcher, no bound */
+		printf("1..%d\n", plan.total);	/* for debuggers: without a watcher, and so without a limit of time */
 		fflush(stdout);
 		result = check_run_plan(&plan, 0, -1);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of a test that does not come to its end: the failures that it and its peers have found until then, which
- * are noted in memory that the watcher shares, and where their threads are. Invariant: a test that ends by itself says
- * all of this as its own result, so the notes are printed only for one that was killed or has died.
+ * What is known of a test that did not end by itself: the failures that it and its peers had found, which are noted in memory
+ * that the watcher shares, and the stacks of their threads. Invariant: a test that ends by itself reports its failures as its
+ * result, so the notes are printed only for a test that crashed or was killed.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 /* Shared by the watcher, the process that runs the tests, and its peers. */
 static struct {
-	_Atomic unsigned int used; /* bytes of `text` that are given away; it may count beyond the end */
+	_Atomic unsigned int used; /* bytes of `text` that are in use; the count may go beyond the end */
 	char text[NOTES_SIZE];
 } *notes;
 
@@ -54,7 +54,7 @@ void check_note(const char *file, unsigned int line, const char *text)
 			*c = ' ';
 	at = atomic_fetch_add(&notes->used, (unsigned int)length + 1);
 	if (at + (unsigned int)length + 1 > sizeof(notes->text))
-		return; /* there are a hundred of them already */
+		return; /* a hundred notes are enough */
 	memcpy(notes->text + at, note, (size_t)length);
 	notes->text[at + (unsigned int)length] = '\n';
 }
@@ -70,7 +70,7 @@ void check_print_threads(pid_t pid)
 	char command[512], line[512];
 	FILE *said;
 
-	/* a debugger of its own time limit: what cannot be looked at is not worth a second test that hangs */
+	/* the debugger has a limit of time, so that it cannot hang as well */
 	snprintf(command, sizeof(command),
 		 "command -v gdb >/dev/null && for p in %d $(ps -o pid= --ppid %d); do echo process $p; "
 		 "timeout 20 gdb -p $p -nx -batch -ex 'thread apply all bt 12' 2>/dev/null | grep -E '^(Thread|#)'; done",

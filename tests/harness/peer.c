@@ -21,7 +21,7 @@
 
 struct peer {
 	pid_t pid;			/* 0: this slot is free */
-	int sync;			/* our end of the socket pair of check_put() and check_get() */
+	int sync;			/* this side's end of the socket pair for check_put() and check_get() */
 	int verdict;			/* read end of the pipe with the peer's failures */
 };
 
@@ -120,9 +120,9 @@ static void take_failures(char *text)
 }
 
 /*
- * Collects the verdict until the peer is gone and reaped, or until the deadline: then it is killed. The pipe
- * is drained all the while, so that a peer with much to say is not held up. Its end wakes us at once, but a
- * grandchild may hold it open: so the peer is asked for as well.
+ * Reads the peer's failures until it has ended, or kills it at the deadline. The pipe is read all the time, so
+ * that a peer with many failures does not block. The end of the pipe is noticed at once, but a grandchild may
+ * keep it open, so waitpid() is called from time to time as well.
  */
 static bool peer_end(struct peer *peer, uint64_t deadline, char **text, int *status)
 {
@@ -191,7 +191,7 @@ void check_kill(pid_t pid)
 	peer_forget(peer);
 }
 
-/* A test that failed early leaves its peers waiting: they are given no time, but heard. */
+/* A test that failed early leaves its peers waiting. They are killed at once, and their failures are reported. */
 int check_peers_end(void)
 {
 	int left = 0;

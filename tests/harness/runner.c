@@ -25,7 +25,7 @@ static void report(int test, enum check_event event)
 {
 	struct check_report what = { .test = test, .event = event };
 
-	/* Nobody is left to tell when the write fails: the watcher is gone, and takes this process along. */
+	/* If the write fails the watcher has gone, and this process must not outlive it. */
 	if (runner.report_fd >= 0 && write(runner.report_fd, &what, sizeof(what)) < 0)
 		_exit(EXIT_FAILURE);
 }
@@ -39,7 +39,7 @@ static void print_failure(CU_pFailureRecord failure)
 	fputc('\n', runner.tap);
 }
 
-/* The result line is out before the report: the watcher prints only what it has heard no result of. */
+/* Prints the result before the report, because the watcher prints a result for each test without a report. */
 static void print_result(int test, CU_pFailureRecord failures)
 {
 	const char *name = runner.plan->entries[test].name;
@@ -76,7 +76,7 @@ static void test_complete(const CU_pTest test, const CU_pSuite suite, const CU_p
 	print_result(runner.current, failures);
 }
 
-/* CUnit skips the suite's tests and says nothing of them: each of them failed. */
+/* CUnit skips the tests of such a suite without a result, so each of them is reported as failed here. */
 static void suite_init_failed(const CU_pSuite suite)
 {
 	const struct check_suite *failed = runner.plan->entries[runner.next].suite;
@@ -95,7 +95,7 @@ static void suite_cleanup_failed(const CU_pSuite suite)
 	runner.broken = true;
 }
 
-/* The suite's setup runs here and not as CUnit's own, which could not catch a fatal failure in it. */
+/* Calls the suite's setup itself, because CUnit could not catch a fatal failure in its own setup function. */
 static void run_current(void)
 {
 	const struct check_entry *entry = &runner.plan->entries[runner.current];
@@ -106,7 +106,7 @@ static void run_current(void)
 	entry->test->run();
 }
 
-/* CUnit calls this outside its jump buffer: a fatal failure in the teardown ends the teardown only. */
+/* CUnit calls this without its jump buffer, so a fatal failure in the teardown ends only the teardown. */
 static void tear_down(void)
 {
 	const struct check_suite *suite = runner.plan->entries[runner.current].suite;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Everything that can go wrong with a test. verdict.sh looks whether the harness notices each of them. */
+/* Everything that can go wrong with a test. verdict.sh checks that the harness notices each case. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -106,7 +106,7 @@ static void is_skipped(void)
 	check_skip("no such hardware");
 }
 
-/* Longer than verdict.sh lets a test be silent. */
+/* Goes on for longer than verdict.sh lets a test be silent. */
 static void goes_on(void)
 {
 	for (int i = 0; i < 30; i++) {

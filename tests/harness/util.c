@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tests ask for besides assertions: patience, the depth of the run, a directory of their own, the text on stderr. */
+/* Functions for tests besides assertions: patience, the depth of the run, a directory of their own, captured stderr. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 
 static struct {
 	char *tmpdir;			/* NULL: this test has asked for none */
-	pid_t tmpdir_owner;		/* a peer inherits the name, and leaves it alone */
+	pid_t tmpdir_owner;		/* a peer inherits the name, and does not remove the directory */
 	int real_stderr;		/* the saved stderr while a capture is on */
 	int capture_fd;			/* memfd that stands in for stderr */
 	bool capturing;
-	char *captured;			/* what check_stderr_end() gave last */
+	char *captured;			/* the latest result of check_stderr_end() */
 } util;
 
 unsigned int check_patience_ms(void)
@@ -77,7 +77,7 @@ void check_stderr_begin(void)
 	util.capturing = true;
 }
 
-/* What has been written meanwhile. The position stays, since others may be writing. */
+/* Returns what has been written so far. Does not move the file position, since others may be writing. */
 static const char *captured(void)
 {
 	struct stat file;
@@ -132,7 +132,7 @@ bool check_sleeps(pid_t tid)
 	file = fopen(path, "r");
 	if (!file)
 		return false;
-	/* behind the name, which may hold anything */
+	/* the state is behind the name, which may contain any character */
 	state = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
 	fclose(file);
 	return state && state[1] == ' ' && state[2] == 'S';

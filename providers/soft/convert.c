@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,13 +131,26 @@ static struct converted *converted_find(uint64_t addr, uint64_t len)
 /* Returns the new file of a range, or -1. */
 static int file_new(uint64_t len)
 {
-	int fd = memfd_create("opendat-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct rlimit limit;
+	int fd, error;
 
-	if (fd >= 0 && ftruncate(fd, (off_t)len) < 0) {
-		close(fd);
-		fd = -1;
+	/* beyond it the kernel sends SIGXFSZ, which ends the program */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && len > limit.rlim_cur) {
+		errno = EFBIG;
+		return -1;
 	}
-	return fd;
+	fd = memfd_create("opendat-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -1;
+	error = ftruncate(fd, (off_t)len) < 0 ? errno : 0;
+	/* the other half of the descriptors is the program's */
+	if (!error && getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd >= limit.rlim_cur / 2)
+		error = EMFILE;
+	if (!error)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
 }
 
 /* Returns true if the calling thread would stop itself, see remap.h. */
@@ -150,7 +164,7 @@ static bool is_our_own(uint64_t addr, uint64_t len)
 static struct converted *converted_new(const struct datp_lmr *lmr, uint64_t addr, uint64_t len)
 {
 	struct converted *c = calloc(1, sizeof *c);
-	int error, seals = F_SEAL_SHRINK | F_SEAL_GROW;
+	int error, seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 	if (!c)
 		return NULL;
@@ -218,7 +232,7 @@ static bool is_as_converted(const struct converted *c)
 	struct stat st;
 
 	return fstat(c->fd, &st) == 0 && soft_pages_backing(getpid(), c->addr, c->len, &backing) &&
-	       backing.writable && backing.dev == st.st_dev && backing.ino == st.st_ino &&
+	       backing.writable && !backing.executable && backing.dev == st.st_dev && backing.ino == st.st_ino &&
 	       backing.offset + (c->addr - backing.start) == 0;
 }
 

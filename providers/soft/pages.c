@@ -126,6 +126,7 @@ static bool mapping_parse(const char *line, struct mapping *map)
 				 .backing = { .start = start,
 					      .end = end,
 					      .writable = perms[1] == 'w',
+					      .executable = perms[2] == 'x',
 					      .offset = offset,
 					      .dev = makedev(major, minor),
 					      .ino = inode } };
@@ -209,8 +210,8 @@ bool soft_pages_movable(uint64_t addr, uint64_t len)
 
 	if (!maps)
 		return false;
-	movable = mapping_find(maps, addr, &map) == MORE && map.readable && map.writable && !map.shared && !map.file &&
-		  !map.stack && map.start <= addr && len <= map.end - addr;
+	movable = mapping_find(maps, addr, &map) == MORE && map.readable && map.writable && !map.backing.executable &&
+		  !map.shared && !map.file && !map.stack && map.start <= addr && len <= map.end - addr;
 	fclose(maps);
 	return movable;
 }

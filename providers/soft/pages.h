@@ -29,7 +29,7 @@ struct soft_backing {
 	uint64_t offset; /* in the file, of `start` */
 	dev_t dev;
 	ino_t ino;
-	bool writable; /* by the process, through this mapping */
+	bool writable, executable; /* by the process, through this mapping */
 	bool unsealed; /* set by the caller: a file that can lose pages is acceptable */
 };
 
@@ -41,7 +41,7 @@ bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_back
 
 /*
  * Returns true if a range of this process is within one mapping of private, anonymous, writable memory
- * that is not the main thread's stack. While the process has locked memory (mlock(2)) this is true of no
+ * that cannot be executed and is not the main thread's stack. While the process has locked memory (mlock(2)) this is true of no
  * range, because other pages in their place would not be locked.
  */
 bool soft_pages_movable(uint64_t addr, uint64_t len);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,6 +170,54 @@ static void memory_of_another_kind_stays_as_it_is(void)
 	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
 	CHECK(!shared(memory));
 	unregister(&buf);
+}
+
+static void memory_that_can_be_executed_stays_as_it_is(void)
+{
+	struct api_buf buf;
+
+	if (mprotect(memory, size, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+		check_skip("the system allows no memory that can be written and executed");
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!shared(memory));
+	unregister(&buf);
+}
+
+static void limit_of_the_length_of_files_does_not_end_the_program(void)
+{
+	struct rlimit before, limit;
+	struct api_buf buf;
+
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	limit = (struct rlimit){ size - 1, before.rlim_max };
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!shared(memory));
+	unregister(&buf);
+	buf = registered(page, size - page, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(shared(memory + page));
+	unregister(&buf);
+	setrlimit(RLIMIT_FSIZE, &before);
+}
+
+static void half_of_the_descriptors_is_left_to_the_program(void)
+{
+	struct rlimit before, limit;
+	struct api_buf buf[PAGES];
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the first that is free */
+
+	REQUIRE(fd >= 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+	close(fd);
+	limit = (struct rlimit){ 2 * ((rlim_t)fd + PAGES / 2), before.rlim_max };
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	for (size_t i = 0; i < PAGES; i++)
+		buf[i] = registered(i * page, page, DAT_MEM_PRIV_ALL_FLAG);
+	for (size_t i = 0; i < PAGES; i++) {
+		if (shared(memory + i * page) != (i < PAGES / 2))
+			REQUIRE_FAIL("page %zu", i);
+		unregister(&buf[i]);
+	}
+	setrlimit(RLIMIT_NOFILE, &before);
 }
 
 static void locked_memory_stays_as_it_is(void)
@@ -386,15 +435,38 @@ static void transfer(const struct api_buf *buf, bool write, size_t at, size_t le
 	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, len);
 }
 
+/* Returns a descriptor of the file that the other process has for its region, or -1. */
+static int file_of_owner(int flags)
+{
+	char name[64], target[256];
+
+	for (int fd = 0; fd < 256; fd++) {
+		ssize_t len;
+
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)owner, fd);
+		len = readlink(name, target, sizeof(target) - 1);
+		if (len <= 0)
+			continue;
+		target[len] = '\0';
+		if (strstr(target, FILE_NAME))
+			return open(name, flags | O_CLOEXEC);
+	}
+	return -1;
+}
+
 static void peer_writes_and_reads_it_in_place(void)
 {
 	const struct owned owned = { .rights = DAT_MEM_PRIV_ALL_FLAG };
 	struct api_buf buf = meet(&owned);
-	int before = files_mapped();
+	int before = files_mapped(), fd;
 	long wrong = 0;
 
 	transfer(&buf, true, 0, size);
 	CHECK_EQ_INT(files_mapped(), before + 1);
+	fd = file_of_owner(O_RDWR);
+	REQUIRE(fd >= 0);
+	CHECK(fcntl(fd, F_ADD_SEALS, 0x0010 /* F_SEAL_FUTURE_WRITE */) < 0); /* against other peers */
+	close(fd);
 	step('v');
 	check_get(owner, &wrong, sizeof(wrong));
 	CHECK_EQ_INT(wrong, -1);
@@ -424,25 +496,6 @@ static void peer_reaches_the_edges_by_the_kernel(void)
 	transfer(&buf, false, 64 + 2 * page, len - 64 - 2 * page);
 	CHECK_EQ_INT(api_mismatch(buf.mem, len, 2), -1);
 	part();
-}
-
-/* Returns a descriptor of the file that the other process has for its region, or -1. */
-static int file_of_owner(int flags)
-{
-	char name[64], target[256];
-
-	for (int fd = 0; fd < 256; fd++) {
-		ssize_t len;
-
-		snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)owner, fd);
-		len = readlink(name, target, sizeof(target) - 1);
-		if (len <= 0)
-			continue;
-		target[len] = '\0';
-		if (strstr(target, FILE_NAME))
-			return open(name, flags | O_CLOEXEC);
-	}
-	return -1;
 }
 
 static void peer_cannot_write_to_what_it_may_only_read(void)
@@ -491,6 +544,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(last_region_of_a_range_makes_it_private),
 	CHECK_TEST(region_that_another_one_overlaps_stays_as_it_is),
 	CHECK_TEST(memory_of_another_kind_stays_as_it_is),
+	CHECK_TEST(memory_that_can_be_executed_stays_as_it_is),
+	CHECK_TEST(limit_of_the_length_of_files_does_not_end_the_program),
+	CHECK_TEST(half_of_the_descriptors_is_left_to_the_program),
 	CHECK_TEST(locked_memory_stays_as_it_is),
 	CHECK_TEST(buffer_of_the_calling_thread_is_registered_too),
 	CHECK_TEST(child_inherits_it_only_after_the_free),

@@ -43,7 +43,7 @@ struct kit_buf {
 
 #define KIT_LOCAL  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 #define KIT_REMOTE DAT_MEM_PRIV_ALL_FLAG
-/* Of memory that an RDMA Read goes to: what the provider's attributes say that it needs. */
+/* The rights that the destination of an RDMA Read needs, according to the provider's attributes. */
 #define KIT_SINK   (t.prov.rdma_write_for_rdma_read_req ? KIT_LOCAL | DAT_MEM_PRIV_REMOTE_WRITE_FLAG : KIT_LOCAL)
 #define KIT_BAD	   ((DAT_HANDLE)(uintptr_t)0xa5a5a5a5) /* poison for OUT parameters; never passed in */
 

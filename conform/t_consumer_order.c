@@ -501,7 +501,7 @@ static void collect_reused(int fd)
 
 		kit_dto(o.end.recv, o.end.ep, (uint64_t)k, DAT_DTO_SUCCESS);
 		CHECK_THAT(kit_filled(o.buf.mem + at, reuse_size(k), (unsigned int)k));
-		/* Its write was posted before it. */
+		/* the write of this message was posted before it, so it has arrived */
 		CHECK_THAT(kit_filled(o.buf.mem + AREA / 2 + (size_t)k * 64, 64,
 				      (unsigned int)k + 1000));
 		MUST_RET(kit_recv(o.end.ep, &o.buf, at, SLOT, (uint64_t)(k + SLOTS)), DAT_SUCCESS);

@@ -77,7 +77,7 @@ static void here(union address *a, const char *discriminator)
 	set_discriminator(a, discriminator);
 }
 
-/* What goes wrong is told by the calls; that the other has hung up, by a receive that comes back. */
+/* Ignores errors: failed calls return them, and when the other side disconnects, a receive comes back. */
 static void no_word(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
 {
 	(void)context, (void)error;

@@ -49,7 +49,7 @@ static void print_line(void *arg, const char *key, const char *value)
 	printf("%s=%s\n", key, value);
 }
 
-/* It is not unloaded: a plugin that cannot be loaded well may not be unloaded well either. */
+/* The plugin's library. It is never unloaded, because a plugin that fails to load may crash when it is unloaded. */
 static struct loader_lib *library;
 
 static bool plugin_load(const char *file)

@@ -375,7 +375,7 @@ struct rdma_cr {
  */
 #define RDMA_INLINE 64
 
-/* What RMRs are if windows are missing or cannot be relied on: emulated, or left to the device, if it has any. */
+/* How RMRs are made if the device has no memory windows or these are unreliable: emulated, or by its windows if it has any. */
 enum rdma_rmrs { RDMA_RMR_EMULATE, RDMA_RMR_DEVICE };
 
 /* The parameters of an adapter in dat.conf. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* True if our threads pass the fences of other processes. Constant once an IA is open. */
+/* True if the fences of other processes reach the threads of this one. Does not change once an IA is open. */
 extern bool soft_fence_registered;
 
 /* Registers this process for such fences. Any thread, any number of times; only the first call takes time. */

@@ -422,7 +422,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 
 /* ---- attributes ---- */
 
-/* What is shown of an adapter with strict=on only, so it comes last. */
+/* Attributes of adapters with strict=on only, so they come last in the table. */
 #define STRICT_ATTRS									\
 	{ "strict", "on: what fails on RDMA hardware fails here, too" },		\
 	{ "receiver_not_ready", "a message waits one second for its receive" },

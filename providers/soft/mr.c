@@ -118,7 +118,7 @@ static uint32_t mr_replace(struct soft_mr *mr, uint32_t next)
 	return old | SOFT_MR_BINDING;
 }
 
-/* For an entry that is dead, or that this thread may bind. */
+/* Publishes an entry of the table, which is unused, or reserved by this thread's bind. */
 static void mr_publish(struct soft_mr *mr, uint32_t context, const struct soft_range *range)
 {
 	/*

@@ -196,7 +196,7 @@ static inline bool soft_is_message(uint8_t op)
 #define SOFT_EXEC_HELPED      8u
 #define SOFT_EXEC_STEP	      16u
 #define SOFT_EXEC_GEN(word) ((uint32_t)((word) >> 32))
-/* Not held, for this generation, and different from all recent words. */
+/* The next value of a lock word: not held, of this generation, and different from all recent values. */
 #define SOFT_EXEC_NEXT(word, gen)                                                                  \
 	((uint64_t)(gen) << 32 | (((uint32_t)(word) & ~(SOFT_EXEC_STEP - 1)) + SOFT_EXEC_STEP))
 

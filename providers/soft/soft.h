@@ -141,7 +141,7 @@ struct soft_pz {
 	uint32_t id;
 };
 
-/* Another IA that we share memory with, or ourselves. peer.c */
+/* Another IA that this one shares memory with, or this one itself. peer.c */
 struct soft_peer {
 	struct soft_ia *ia;
 	uint64_t id[2]; /* of the remote IA */
@@ -184,7 +184,7 @@ struct soft_payload {
 	bool solicited;
 };
 
-/* What was under way under a port's execution lock when soft_exec_look() was called. exec.h */
+/* What was being executed under a port's execution lock when soft_exec_look() was called. exec.h */
 struct soft_exec_watch {
 	const struct soft_ep *ep;
 	struct soft_port *port;
@@ -342,7 +342,7 @@ struct soft_cr {
 /* Which memory of peers is mapped: none; only memory that the peer cannot take away; also memory that it can. */
 enum soft_sharing { SOFT_SHARE_OFF, SOFT_SHARE_ON, SOFT_SHARE_UNSEALED };
 
-/* What registered memory is while it is registered: what it was, or shared memory. */
+/* What memory is while it is registered: private, as it was before, or shared (memory=shared). */
 enum soft_memory { SOFT_MEMORY_PRIVATE, SOFT_MEMORY_SHARED };
 
 struct soft_ia {

@@ -52,7 +52,7 @@ static inline void fact_true(const char *what, int holds)
 	printf("# %s: differs from the table\n", what);
 }
 
-/* Whether two texts are the same but for blanks. */
+/* Returns whether two texts are equal apart from blanks. */
 static inline int fact_same_text(const char *a, const char *b)
 {
 	for (;;) {

@@ -14,7 +14,7 @@
 #include "foreign_dat.h"
 #include "foreign_log.h"
 
-/* What libdat must hand on as it is: an error of the plugin's own choice. */
+/* An error of the plugin's own choice, which libdat must pass on unchanged. */
 #define FOREIGN_ERROR	(DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED | DAT_RESOURCE_SRQ)
 
 struct foreign_ends {

@@ -9,7 +9,7 @@
 
 #include "mutant.h"
 
-/* What some call answers, turned into something else. */
+/* Rules that are broken by changing the return value of a call. */
 static const struct {
 	const char *rule;
 	enum datp_call call;
@@ -311,7 +311,7 @@ static void bend_dto(struct mutant *mutant, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 		dto->status = DAT_DTO_ERR_FLUSHED;
 }
 
-/* What an event says. */
+/* Changes an event that the program gets, if the mutant's rule is about it. */
 static void bend(struct mutant *mutant, DAT_EVENT *event)
 {
 	DAT_SOFTWARE_EVENT_DATA *se = &event->event_data.software_event_data;

@@ -8,7 +8,7 @@
 
 #include "mutant.h"
 
-/* So long that whoever polls meanwhile sees what is there. */
+/* Waits so long that a thread that polls memory meanwhile sees its present contents. */
 static void pause_a_little(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);

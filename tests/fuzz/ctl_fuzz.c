@@ -125,7 +125,7 @@ int link_dto_failed(const DAT_EVENT *event, const char *what)
 	return -1;
 }
 
-/* What does nothing here. */
+/* Functions of datperf that do nothing here. */
 #define NOTHING(type, name, args, value) type name args { return value; }
 #define UNUSED __attribute__((unused))
 NOTHING(int, link_post_recv, (struct perf_link *l UNUSED, uint64_t i UNUSED), 0)

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define DEMAND(x) do { if (!(x)) abort(); } while (0)
 
-/* Of judge.c, which is not part of this. */
+/* Replaces the function of judge.c, which is not linked here. */
 uint64_t judge_now_ms(void)
 {
 	struct timespec now;

@@ -42,7 +42,7 @@ extern struct null_saying null_open_says[3];
 /* Called within ep_free; NULL: nothing. */
 extern void (*null_in_ep_free)(struct datp_ep *ep);
 
-/* What ep_fit does; NULL: nothing, successfully. */
+/* Called within ep_fit, whose result it is; NULL: success. */
 extern enum datp_err (*null_in_ep_fit)(struct datp_ep_attr *attr, const struct datp_ep_attr *asked);
 
 /* The ops themselves, for tests that change them. */

@@ -107,7 +107,7 @@ TEST_WITH(no_line_is_proposed_that_promises_more_than_its_library,
 	CHECK(strstr(said, "add a line") == NULL);
 }
 
-/* What is said when the name is not known, or no registry is there. */
+/* The messages if the name is not known, or there is no registry. */
 
 TEST_WITH(an_unknown_name_is_told_with_the_known_ones, LINE("a", "plain") LINE("bc", "plain"))
 {

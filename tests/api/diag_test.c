@@ -290,15 +290,19 @@ static void free_of_a_zone_in_use_names_its_users(void)
 	CHECK_DAT(dat_pz_free(pz), DAT_SUCCESS);
 }
 
+static int cno_data;
+
 static void free_of_an_evd_or_a_cno_in_use_names_its_users(void)
 {
-	DAT_OS_WAIT_PROXY_AGENT none = { 0 };
+	DAT_OS_WAIT_PROXY_AGENT none = { 0 }, half = { .instance_data = &cno_data };
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE evd;
 	DAT_CONN_QUAL qual;
 	DAT_PSP_HANDLE psp;
 
+	CHECK_DIAG(dat_cno_create(api.ia, half, &cno), DAT_INVALID_PARAMETER, "dat_cno_create is refused", "no proxy_agent_func");
 	REQUIRE_DAT(dat_cno_create(api.ia, none, &cno), DAT_SUCCESS);
+	CHECK_DIAG(dat_cno_modify_agent(cno, half), DAT_INVALID_PARAMETER, "dat_cno_modify_agent", "no proxy_agent_func");
 	REQUIRE_DAT(dat_evd_create(api.ia, 8, cno, DAT_EVD_CR_FLAG, &evd), DAT_SUCCESS);
 	REQUIRE_DAT(dat_psp_create_any(api.ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
 	CHECK_DIAG(dat_evd_free(evd), DAT_INVALID_STATE, "1 PSP (", pointer_text(psp));

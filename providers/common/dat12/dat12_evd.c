@@ -139,10 +139,17 @@ static struct cno_agent agent_in(DAT_OS_WAIT_PROXY_AGENT agent)
 	return (struct cno_agent){ .data = agent.instance_data, .call = agent.proxy_agent_func };
 }
 
-/* Returns false if an agent without a function, which stands for no agent, has instance data. */
-static bool agent_ok(DAT_OS_WAIT_PROXY_AGENT agent)
+/* Returns false, and logs why, if an agent without a function, which stands for no agent, has instance data. */
+static bool agent_ok(const struct datp_ia *ia, const char *call, DAT_OS_WAIT_PROXY_AGENT agent)
 {
-	return agent.proxy_agent_func || !agent.instance_data;
+	const int debug = 4;
+
+	if (agent.proxy_agent_func || !agent.instance_data)
+		return true;
+	core_log(debug,
+		 "%s: %s is refused: the agent has instance_data and no proxy_agent_func; initialize both, to "
+		 "DAT_OS_WAIT_PROXY_AGENT_NULL if there is no agent", ia->name, call);
+	return false;
 }
 
 DAT_RETURN dat12_cno_create(DAT_IA_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent,
@@ -154,7 +161,7 @@ DAT_RETURN dat12_cno_create(DAT_IA_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent,
 
 	if (!ia)
 		return datp_ret(DATP_ERR_HANDLE_IA);
-	if (!agent_ok(agent))
+	if (!agent_ok(ia, "dat_cno_create", agent))
 		return dat12_arg(2);
 	if (!cno_handle)
 		return dat12_arg(3);
@@ -170,7 +177,7 @@ DAT_RETURN dat12_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT
 
 	if (!cno)
 		return datp_ret(DATP_ERR_HANDLE_CNO);
-	if (!agent_ok(agent))
+	if (!agent_ok(cno->obj.ia, "dat_cno_modify_agent", agent))
 		return dat12_arg(2);
 	cno_set_agent(cno, agent_in(agent));
 	return DAT_SUCCESS;

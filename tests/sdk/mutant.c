@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The template, but for one thing: the name of the adapter says which. zero_FIELD leaves that attribute
- * at 0; the others are named for the duty that they break. Any other name is the template as it is.
+ * The template with one change, which the name of the adapter selects. zero_FIELD leaves that attribute at
+ * 0; the others have the name of the duty that they break. With any other name it is the template unchanged.
  */
 #include <datp/provider.h>
 
@@ -50,7 +50,7 @@ static void contradict(const struct datp_ia *ia, struct datp_ia_attr *attr)
 		attr->srq_watermarks = attr->srq_info = attr->ep_recv_info = true;
 }
 
-/* An honest device with small limits. The longest message, and what one segment reaches, are where programs begin to mind. */
+/* A valid device with small limits, among them short messages and short regions, which programs have to take into account. */
 static void shrink(struct datp_ia_attr *attr)
 {
 	attr->max_message_size = attr->max_rdma_size = 8192;

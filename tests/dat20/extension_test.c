@@ -87,7 +87,8 @@ static void open_side(void)
 	if (differs)
 		exit(96);
 	SUCCEEDS(dat_pz_create(me.ia, &me.pz));
-	SUCCEEDS(dat_evd_create(me.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG | DAT_IB_EVD_EXTENSION_FLAG, &me.dto));
+	SUCCEEDS(dat_evd_create(me.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | DAT_IB_EVD_EXTENSION_FLAG,
+				&me.dto));
 	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &me.conn));
 	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &me.requests));
 	make_memory(ALL, DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC);
@@ -270,6 +271,23 @@ static void clear_memory(void)
 		atomic_store(&memory.words[i], 0);
 }
 
+/* Binds an RMR to the word, with these rights, and tells its context. */
+static void bind_word(DAT_MEM_PRIV_FLAGS rights)
+{
+	DAT_LMR_TRIPLET word = piece(ALL, WORD, 8);
+	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_RMR_CONTEXT context = 0;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT event;
+
+	SUCCEEDS(dat_rmr_create(me.pz, &rmr));
+	SUCCEEDS(dat_rmr_bind(rmr, me.lmr[ALL], &word, rights, DAT_VA_TYPE_VA, me.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
+			      &context));
+	wait_for(me.dto, &event);
+	expect(event.event_number == DAT_RMR_BIND_COMPLETION_EVENT, "the RMR is not bound");
+	put(&context, sizeof(context));
+}
+
 static void serve(void)
 {
 	DAT_LMR_TRIPLET sink = piece(ALL, 0, 64);
@@ -312,6 +330,12 @@ static void serve(void)
 		case 'j':
 			pthread_join(adder, NULL);
 			put("j", 1);
+			break;
+		case 'w':
+			bind_word(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+			break;
+		case 'v':
+			bind_word(DAT_MEM_PRIV_REMOTE_READ_FLAG);
 			break;
 		case 'x':
 			put(&(uint64_t){ add(7) }, sizeof(uint64_t));
@@ -674,6 +698,32 @@ static void needs_rights(void)
 	report("a region that can only be read is left alone, and takes no receive");
 }
 
+/* An RMR with the rights to read and to write gives that to atomic operations, if its region does; of a device it gives none. */
+static void goes_through_an_rmr(void)
+{
+	DAT_LMR_TRIPLET sink = piece(ALL, 0, 8);
+	DAT_RMR_TRIPLET word = target(ALL, WORD, 8);
+	DAT_EVENT event;
+	uint64_t before;
+
+	if (!is_soft()) {
+		printf("ok %d - an RMR with both rights lets a peer add, and no other # SKIP of soft0 only\n", ++tests);
+		return;
+	}
+	connect_by('a');
+	before = word_there();
+	ask('w', &word.rmr_context, sizeof(word.rmr_context));
+	SUCCEEDS(dat_ib_post_fetch_and_add(me.ep, 4, &sink, cookie_of(41), &word, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_FETCH_AND_ADD, DAT_IB_DTO_FETCH_ADD, DAT_DTO_SUCCESS, 41);
+	expect(memory.words[0] == before && word_there() == before + 4, "the RMR does not lead to the word");
+	ask('v', &word.rmr_context, sizeof(word.rmr_context));
+	SUCCEEDS(dat_ib_post_fetch_and_add(me.ep, 4, &sink, cookie_of(42), &word, DAT_COMPLETION_DEFAULT_FLAG));
+	extended(&event, DAT_IB_FETCH_AND_ADD, DAT_IB_DTO_FETCH_ADD, DAT_DTO_ERR_REMOTE_ACCESS, 42);
+	disconnect();
+	expect(word_there() == before + 4, "the word has changed");
+	report("an RMR with both rights lets a peer add, and no other");
+}
+
 int main(void)
 {
 	char conf[] = "/tmp/opendat-extension-XXXXXX";
@@ -709,6 +759,7 @@ int main(void)
 		adds_beside_the_processor();
 		refuses();
 		needs_rights();
+		goes_through_an_rmr();
 	} else if (is_iwarp()) {
 		refuses_all();
 	}

@@ -21,6 +21,8 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+	{ "certify", "certify IA     what works on an adapter, in one file that can be sent",
+	  datctl_certify, datctl_certify_help },
 	{ "check", "check          why adapters cannot be used, and what to do about it",
 	  datctl_check, datctl_check_help },
 	{ "discover", "discover       lines of dat.conf for the adapters that this host has",

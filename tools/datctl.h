@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+int datctl_certify(int argc, char **argv);
 int datctl_check(int argc, char **argv);
 int datctl_discover(int argc, char **argv);
 int datctl_dump(int argc, char **argv);
@@ -42,6 +43,7 @@ int datctl_update(const char *path, const char *root, unsigned int major, bool d
 bool datctl_is_datadm(const char *option);
 int datctl_datadm(int argc, char **argv);
 
+extern const char datctl_certify_help[];
 extern const char datctl_check_help[];
 extern const char datctl_discover_help[];
 extern const char datctl_dump_help[];

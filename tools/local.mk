@@ -28,6 +28,7 @@ datctl_SOURCES = \
 	tools/conffile.h \
 	tools/datctl.c \
 	tools/datctl.h \
+	tools/datctl_certify.c \
 	tools/datctl_check.c \
 	tools/datctl_datadm.c \
 	tools/datctl_discover.c \

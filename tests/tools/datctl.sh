@@ -24,7 +24,7 @@ original=${DAT_OVERRIDE-}
 help_goes_to_stdout_and_succeeds()
 {
 	local args
-	for args in --help -h 'check --help' 'discover --help' 'env --help' 'ping --help' 'report --help' 'explain --help' 'which --help' 'list --help' 'show --help' 'show soft0 --help'; do
+	for args in --help -h 'certify --help' 'check --help' 'discover --help' 'env --help' 'ping --help' 'report --help' 'explain --help' 'which --help' 'list --help' 'show --help' 'show soft0 --help'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl $args
 		exits_with 0
@@ -38,7 +38,7 @@ help_names_every_command()
 	local command
 	run ./datctl --help
 	prints '^  list '
-	for command in check discover env ping explain which show; do
+	for command in certify check discover env ping explain which show; do
 		prints "^  $command "
 	done
 	prints 'Exit status'

@@ -5,6 +5,7 @@ TOOLS_TESTS = \
 	tests/tools/completions.sh \
 	tests/tools/completions_zsh.sh \
 	tests/tools/datctl.sh \
+	tests/tools/datctl_certify.sh \
 	tests/tools/datctl_check.sh \
 	tests/tools/datctl_discover.sh \
 	tests/tools/datctl_explain.sh \
@@ -31,5 +32,6 @@ check_PROGRAMS += tests/tools/rogue
 tests_tools_rogue_SOURCES = tests/tools/rogue.c
 tests_tools_rogue_LDADD = libdat.la
 tests/tools/datperf_server.log: tests/tools/rogue$(EXEEXT)
+tests/tools/datctl_certify.log: datconform$(EXEEXT)
 tests/tools/bench.log: bench/bare$(EXEEXT)
 tests/tools/completions.log tests/tools/completions_zsh.log: datconform$(EXEEXT)

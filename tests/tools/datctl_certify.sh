@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# datctl certify: one file holds what every program has printed and how it has ended, also if it fails or takes too long.
+# shellcheck source-path=SCRIPTDIR
+. "${top_srcdir:-.}/tests/tools/tap.sh"
+
+file=$dir/result.txt
+
+# certified ARGUMENT...: certify with one clause of datconform, into $file
+certified()
+{
+	rm -f "$file"
+	run ./datctl certify --only GEN-01 --output "$file" "$@"
+}
+
+# holds PATTERN: the file has such a line
+holds()
+{
+	grep -qE -- "$1" "$file" || fails "the file has no line '$1'"
+}
+
+the_file_has_what_each_program_prints_and_how_it_ends()
+{
+	certified soft0
+	exits_with 0
+	says_nothing
+	prints '^datctl report  .* exit status 0 after [0-9.]+ s$'
+	prints '^datconform --ia soft0 --json - --only GEN-01 +exit status 0 '
+	[ "$(grep -c '^==== dat[a-z]* ' "$file")" -eq 5 ] || fails 'commands are missing'
+	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
+	holds '^== versions$'
+	holds '^== datctl check$'
+	holds '^max_message_size += [0-9]'
+	holds '^ok  RMR .* bytes written through a memory window$'
+	holds '^connect-rate .* [0-9]+ '
+	holds '"id": *"GEN-01"'
+	holds '^1 passed, 0 failed'
+}
+
+programs_that_fail_are_counted_and_the_others_run()
+{
+	certified absent0
+	exits_with 1
+	says 'certify: 4 of the programs did not succeed; the file says why'
+	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 1 ] || fails 'not one program succeeds'
+	[ "$(grep -c '^==== exit status 1 after ' "$file")" -ge 3 ] || fails 'not three programs fail'
+	holds 'DAT_PROVIDER_NOT_FOUND'
+	holds '^== versions$'
+}
+
+# goes_away PID: waits until the process has ended; a zombie has
+goes_away()
+{
+	local i
+	for ((i = 0; i < 600; i++)); do
+		grep -q '^State:[[:blank:]]*[^Z[:blank:]]' "/proc/$1/status" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+a_program_that_takes_too_long_is_ended_with_its_processes()
+{
+	local bin=$dir/bin copy
+	mkdir -p "$bin"
+	# datctl runs the programs beside it, so a copy of it runs these
+	for copy in datperf datconform; do
+		printf '#!/bin/sh\necho begun\nsleep 1000 & echo $! >>%s/pids\nwait\n' "$dir" >"$bin/$copy"
+		chmod +x "$bin/$copy"
+	done
+	cp "$(./libtool --mode=execute bash -c 'echo "$0"' ./datctl)" "$bin/datctl" || fails 'no copy of datctl'
+	rm -f "$file"
+	run env LD_LIBRARY_PATH="$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$bin/datctl" certify --timeout 3 --output "$file" soft0
+	exits_with 1
+	[ "$(grep -c '^==== it was ended after 3\.' "$file")" -eq 2 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
+	[ "$(grep -c '^begun$' "$file")" -eq 2 ] || fails 'what they printed before is missing'
+	for pid in $(cat "$dir/pids"); do
+		goes_away "$pid" || fails "process $pid goes on"
+	done
+}
+
+a_file_that_cannot_be_written_is_told()
+{
+	run ./datctl certify --output "$dir/no/file" soft0
+	exits_with 1
+	says 'certify: .*/no/file: .*; name another file with --output'
+	prints_nothing
+	[ -e /dev/full ] || return 0
+	run ./datctl certify --output /dev/full soft0
+	exits_with 1
+	says 'certify: /dev/full: No space left on device'
+}
+
+the_file_is_named_after_the_adapter()
+{
+	local tools=$PWD
+	cd "$dir" || fails 'no folder'
+	run "$tools/datctl" certify --timeout 60 --only GEN-01 'a/b c'
+	cd "$tools" || fails 'no way back'
+	exits_with 1
+	[ -s "$dir/certify-a_b_c.txt" ] || fails "$(ls "$dir")"
+}
+
+wrong_usage_exits_with_2()
+{
+	local args
+	for args in '' --nonsense '--timeout 0 soft0' '--timeout' 'a b' '--output' '--only'; do
+		# shellcheck disable=SC2086 # a list of arguments
+		run ./datctl certify $args
+		exits_with 2
+		prints_nothing
+	done
+}
+
+tests the_file_has_what_each_program_prints_and_how_it_ends programs_that_fail_are_counted_and_the_others_run \
+	a_program_that_takes_too_long_is_ended_with_its_processes a_file_that_cannot_be_written_is_told \
+	the_file_is_named_after_the_adapter wrong_usage_exits_with_2

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * datctl certify IA: runs the programs that show what works on an adapter, and writes what they print into one file.
+ *
+ * Invariant: each program runs in a process of its own, one after the other, and the file holds its whole output and how it has
+ * ended, also if it fails, crashes or takes too long.
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "datctl.h"
+
+const char datctl_certify_help[] =
+	"Usage: datctl certify [OPTION...] IA\n"
+	"Find out what works on the adapter IA, and write it into one file that can be sent: the\n"
+	"output of 'datctl report', 'datctl show IA', 'datctl ping IA', 'datperf --ia IA' and\n"
+	"'datconform --ia IA', with its verdicts as JSON. This takes some minutes. The file has\n"
+	"addresses and names of adapters, as 'datctl report' has: read it before you send it.\n"
+	"\n"
+	"  --output FILE       write this file (default certify-IA.txt)\n"
+	"  --only GLOB         test only these clauses of datconform\n"
+	"  --timeout SECONDS   for each of the programs (default 3600)\n"
+	"\n"
+	"Exit status: 0 all programs succeeded, 1 one did not, or the file cannot be written.\n";
+
+enum { SECONDS = 3600, LOOK_MS = 10, ARGUMENTS = 8 };
+
+struct certify {
+	const char *adapter, *output, *only;
+	uint64_t seconds; /* that each program may take */
+	char folder[PATH_MAX]; /* where the programs are: that of datctl itself */
+	int fd; /* of the file */
+	unsigned int failed; /* programs that did not succeed */
+};
+
+/* ------------------------------------------------------------------ one program */
+
+/* Writes to the file; an error shows when it is closed, or in what the programs write. */
+static bool put(const struct certify *c, const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length > 0) {
+		ssize_t done = write(c->fd, text, length);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		text += done > 0 ? done : 0;
+		length -= done > 0 ? (size_t)done : 0;
+	}
+	return true;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Runs the program in this process. What it prints, and what libraries print, goes to the file in the order of the writes. */
+_Noreturn static void become(const struct certify *c, char **argv)
+{
+	char *path = NULL;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(c->fd, STDOUT_FILENO) < 0 || dup2(c->fd, STDERR_FILENO) < 0)
+		_exit(127);
+	if (asprintf(&path, "%s/%s", c->folder, argv[0]) > 0)
+		execv(path, argv);
+	/* not beside datctl: where the shell would find it */
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* Waits for the process, and ends it after the time for it. Returns its status as waitpid() gives it. */
+static int await(const struct certify *c, pid_t pid, bool *late)
+{
+	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	uint64_t until = now_ms() + c->seconds * 1000;
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (!*late && now_ms() >= until) {
+			*late = true;
+			/* its group: datconform and datperf have processes of their own */
+			kill(-pid, SIGKILL);
+		}
+		nanosleep(&pause, NULL);
+	}
+	return status;
+}
+
+/* Returns how the program has ended, malloced. */
+static char *ended(int status, bool late, uint64_t ms)
+{
+	double s = (double)ms / 1000;
+
+	if (late)
+		return cli_text("it was ended after %.1f s", s);
+	if (WIFSIGNALED(status))
+		return cli_text("signal %d (%s) after %.1f s", WTERMSIG(status), strsignal(WTERMSIG(status)), s);
+	return cli_text("exit status %d after %.1f s", WEXITSTATUS(status), s);
+}
+
+/* Returns the arguments as one line, malloced. */
+static char *line_of(char **argv)
+{
+	char *line = cli_strdup("");
+
+	for (; *argv != NULL; argv++) {
+		char *longer = cli_text("%s%s%s", line, *line != '\0' ? " " : "", *argv);
+
+		free(line);
+		line = longer;
+	}
+	return line;
+}
+
+/* Returns the text as a line of the file, malloced. cli_text() would escape the line feeds. */
+static char *line_with(const char *before, const char *text)
+{
+	size_t size = strlen(before) + strlen(text) + 2;
+	char *line = malloc(size);
+
+	if (line == NULL)
+		return cli_strdup("\n");
+	snprintf(line, size, "%s%s\n", before, text);
+	return line;
+}
+
+/* Runs a program of OpenDAT, and writes its output. Returns false if the file cannot be written, or no process can be had. */
+static bool run(struct certify *c, char **argv)
+{
+	char *line = line_of(argv), *heading = line_with("\n==== ", line), *how, *end;
+	uint64_t begun = now_ms();
+	bool late = false, good;
+	int status;
+	pid_t pid;
+
+	printf("%-40s ", line);
+	fflush(stdout);
+	good = put(c, heading);
+	free(heading);
+	free(line);
+	pid = good ? fork() : -1;
+	if (pid == 0) {
+		setpgid(0, 0);
+		become(c, argv);
+	}
+	if (pid < 0) {
+		int why = errno;
+
+		printf("not run\n");
+		cli_error("certify: %s: %s", good ? argv[0] : c->output, strerror(why));
+		return false;
+	}
+	setpgid(pid, pid); /* here too, because either process may run first */
+	status = await(c, pid, &late);
+	how = ended(status, late, now_ms() - begun);
+	good = status == 0 && !late;
+	c->failed += !good;
+	printf("%s\n", how);
+	end = line_with("==== ", how);
+	good = put(c, end);
+	if (!good)
+		cli_error("certify: %s: %s", c->output, strerror(errno));
+	free(end);
+	free(how);
+	return good;
+}
+
+/* ------------------------------------------------------------------ all programs */
+
+static bool run_all(struct certify *c)
+{
+	char *ia = (char *)(uintptr_t)c->adapter, *only = (char *)(uintptr_t)c->only;
+	char *programs[][ARGUMENTS] = {
+		{ (char *)"datctl", (char *)"report" },
+		{ (char *)"datctl", (char *)"show", ia },
+		{ (char *)"datctl", (char *)"ping", ia },
+		{ (char *)"datperf", (char *)"--ia", ia },
+		{ (char *)"datconform", (char *)"--ia", ia, (char *)"--json", (char *)"-", only ? (char *)"--only" : NULL, only },
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (!run(c, programs[i]))
+			return false;
+	return true;
+}
+
+/* Finds the folder of this program. Other programs of the same version are there, whatever PATH says. */
+static void find_folder(struct certify *c)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	c->folder[0] = '\0';
+	if (length < 0)
+		return;
+	path[length] = '\0';
+	snprintf(c->folder, sizeof(c->folder), "%s", dirname(path));
+}
+
+/* Returns the name of the file if none is given, malloced. A character that has a meaning in file names becomes a '_'. */
+static char *usual_output(const char *adapter)
+{
+	char *name = NULL;
+
+	if (asprintf(&name, "certify-%s.txt", adapter) < 0)
+		return cli_strdup("certify.txt");
+	for (char *c = name; *c != '\0'; c++)
+		if (!isalnum((unsigned char)*c) && strchr("-._", *c) == NULL)
+			*c = '_';
+	return name;
+}
+
+static int certify(struct certify *c)
+{
+	bool good;
+
+	find_folder(c);
+	/* no descriptor of it is left to the programs but their output; two writers append to one file */
+	c->fd = open(c->output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+	if (c->fd < 0) {
+		cli_error("certify: %s: %s; name another file with --output", c->output, strerror(errno));
+		return CLI_FAILED;
+	}
+	good = run_all(c);
+	if (close(c->fd) != 0 && good) {
+		cli_error("certify: %s: %s", c->output, strerror(errno));
+		good = false;
+	}
+	if (!good)
+		return CLI_FAILED;
+	printf("%s is written: read it, and send it\n", c->output);
+	if (c->failed == 0)
+		return CLI_OK;
+	cli_error("certify: %u of the programs did not succeed; the file says why", c->failed);
+	return CLI_FAILED;
+}
+
+int datctl_certify(int argc, char **argv)
+{
+	struct certify c = { .seconds = SECONDS };
+	bool options = true;
+	char *usual = NULL;
+	int status;
+
+	for (int i = 1; i < argc; i++) {
+		const char *value = i + 1 < argc ? argv[i + 1] : "";
+
+		if (options && strcmp(argv[i], "--") == 0) {
+			options = false;
+		} else if (options && (strcmp(argv[i], "--output") == 0 || strcmp(argv[i], "--only") == 0)) {
+			if (*value == '\0')
+				return cli_usage("certify: %s: its argument is missing", argv[i]);
+			*(argv[i][3] == 'u' ? &c.output : &c.only) = value;
+			i++;
+		} else if (options && strcmp(argv[i], "--timeout") == 0) {
+			if (!cli_number(value, 1, 86400, &c.seconds))
+				return cli_usage("certify: --timeout: '%s' is not a number of seconds", value);
+			i++;
+		} else if (options && argv[i][0] == '-') {
+			return datctl_unknown_option("certify", argv[i]);
+		} else if (c.adapter == NULL) {
+			c.adapter = argv[i];
+		} else {
+			return cli_usage("certify: '%s' is one argument too many", argv[i]);
+		}
+	}
+	if (c.adapter == NULL)
+		return cli_usage("certify: the name of an adapter is missing");
+	if (c.output == NULL)
+		c.output = usual = usual_output(c.adapter);
+	status = certify(&c);
+	free(usual);
+	return status;
+}

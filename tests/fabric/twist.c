@@ -374,7 +374,7 @@ static int poll_living(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 			atomic_fetch_add(&twist.trapped, dead);
 			if (dead && atomic_load(&twist.dead_fatal))
 				twist_trap("a completion of a queue pair is found that has been destroyed");
-			if (!twist_has_made(&wc[i]) && (!dead || !atomic_load(&twist.cleans)))
+			if (!twist_has_made(cq, &wc[i]) && (!dead || !atomic_load(&twist.cleans)))
 				wc[left++] = wc[i];
 		}
 	} while (got > 0 && !left);

@@ -174,7 +174,9 @@ bool twist_keeps(int fd, const void *data, size_t size);
 /* Polls the completions that have been made up. Returns how many there are. */
 int twist_poll_made(const struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Returns true for the kernel's completion of a request whose completion was made up: the provider has it already. */
-bool twist_has_made(const struct ibv_wc *wc);
+bool twist_has_made(const struct ibv_cq *cq, const struct ibv_wc *wc);
+/* A completion queue is about to be destroyed. */
+void twist_cq_goes(const struct ibv_cq *cq);
 /* Sends all that is held back. */
 void twist_send_all(void);
 /* A queue pair has been created, is about to be stopped or to be destroyed. */

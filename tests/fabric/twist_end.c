@@ -37,7 +37,9 @@ struct made {
 
 /* A queue pair with messages that it holds back, or with requests that the kernel has not completed. */
 static struct queue {
-	struct ibv_qp *qp; /* NULL: a free place */
+	struct ibv_qp *qp; /* NULL: a free place; &was: it is destroyed, and the kernel's completions are still in the CQ */
+	uint32_t qpn;
+	const struct ibv_cq *cq; /* of its requests */
 	/*
 	 * `open`: the request whose wr_id is `last` will have a completion of the kernel that the provider gets. `untold`: requests
 	 * without one may not be done. While either is true, a made-up completion would overtake those.
@@ -51,6 +53,8 @@ static struct queue {
 	unsigned int count;
 } queues[QUEUES];
 
+static struct ibv_qp was;
+
 /* `lock` is for all of the above; `begun` is signalled when a doorbell is held back. `teller`: the process that has the thread. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t begun = PTHREAD_COND_INITIALIZER;
@@ -60,14 +64,6 @@ static struct queue *queue_of_locked(const struct ibv_qp *qp)
 {
 	for (int i = 0; i < QUEUES; i++)
 		if (queues[i].qp == qp)
-			return &queues[i];
-	return NULL;
-}
-
-static struct queue *queue_numbered_locked(const struct ibv_wc *wc)
-{
-	for (int i = 0; i < QUEUES; i++)
-		if (queues[i].qp && queues[i].qp->qp_num == wc->qp_num)
 			return &queues[i];
 	return NULL;
 }
@@ -157,7 +153,7 @@ int twist_post_held(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 		return real(qp, wr, bad);
 	}
 	if (q->qp != qp)
-		*q = (struct queue){ .qp = qp };
+		*q = (struct queue){ .qp = qp, .qpn = qp->qp_num, .cq = qp->send_cq };
 	if (!can_wait_locked(q, wr)) {
 		ring_locked(q);
 		rc = real(qp, wr, bad);
@@ -192,7 +188,7 @@ bool twist_keeps(int fd, const void *data, size_t size)
 	return true;
 }
 
-/* Forgets the made-up completions that are over. */
+/* Forgets the made-up completions that are over, and a queue pair that is destroyed when it has no others. */
 static void tidy_locked(struct queue *q)
 {
 	unsigned int left = 0;
@@ -202,6 +198,8 @@ static void tidy_locked(struct queue *q)
 			q->made[left++] = q->made[i];
 	memset(&q->made[left], 0, (q->count - left) * sizeof(*q->made));
 	q->count = left;
+	if (q->qp == &was && !left)
+		*q = (struct queue){ 0 };
 }
 
 int twist_poll_made(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
@@ -214,7 +212,7 @@ int twist_poll_made(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	for (int k = 0; k < QUEUES; k++) {
 		struct queue *q = &queues[k];
 
-		for (unsigned int i = 0; q->qp && q->qp->send_cq == cq && i < q->count && found < n; i++)
+		for (unsigned int i = 0; q->qp && q->cq == cq && i < q->count && found < n; i++)
 			if (!q->made[i].given) {
 				wc[found++] = q->made[i].wc;
 				q->made[i].given = true;
@@ -225,24 +223,42 @@ int twist_poll_made(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return found;
 }
 
-bool twist_has_made(const struct ibv_wc *wc)
+static bool is_made_locked(struct queue *q, const struct ibv_wc *wc)
 {
 	bool given = false;
-	struct queue *q;
+
+	for (unsigned int i = 0; i < q->count && !given; i++)
+		if (q->made[i].wc.wr_id == wc->wr_id && !q->made[i].real)
+			given = q->made[i].real = true;
+	if (!given && q->last == wc->wr_id)
+		q->open = false;
+	tidy_locked(q);
+	return given;
+}
+
+bool twist_has_made(const struct ibv_cq *cq, const struct ibv_wc *wc)
+{
+	bool given = false;
 
 	if (!atomic_load(&twist.held_ms))
 		return false;
 	pthread_mutex_lock(&lock);
-	q = queue_numbered_locked(wc);
-	for (unsigned int i = 0; q && i < q->count && !given; i++)
-		if (q->made[i].wc.wr_id == wc->wr_id && !q->made[i].real)
-			given = q->made[i].real = true;
-	if (q && !given && q->last == wc->wr_id)
-		q->open = false;
-	if (q)
-		tidy_locked(q);
+	/* those of a queue pair that had this number before come first */
+	for (int old = 1; old >= 0 && !given; old--)
+		for (int i = 0; i < QUEUES && !given; i++)
+			if (queues[i].qp && (queues[i].qp == &was) == old && queues[i].qpn == wc->qp_num && queues[i].cq == cq)
+				given = is_made_locked(&queues[i], wc);
 	pthread_mutex_unlock(&lock);
 	return given;
+}
+
+void twist_cq_goes(const struct ibv_cq *cq)
+{
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < QUEUES; i++)
+		if (queues[i].qp == &was && queues[i].cq == cq)
+			queues[i] = (struct queue){ 0 };
+	pthread_mutex_unlock(&lock);
 }
 
 void twist_send_all(void)
@@ -278,8 +294,13 @@ static void forget_queue(const struct ibv_qp *qp)
 
 	pthread_mutex_lock(&lock);
 	q = queue_of_locked(qp);
-	if (q)
-		*q = (struct queue){ 0 };
+	if (q) {
+		q->qp = &was;
+		q->held = false;
+		for (unsigned int i = 0; i < q->count; i++)
+			q->made[i].given = true;
+		tidy_locked(q);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -326,6 +347,12 @@ void twist_qp_begins(const struct ibv_qp *qp)
 void twist_qp_goes(const struct ibv_qp *qp)
 {
 	forget_queue(qp);
+	/* another queue pair may get the number, and an event of this connection is not about that */
+	pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; i < IDS; i++)
+		if (ids[i].qpn == qp->qp_num)
+			ids[i].id = NULL;
+	pthread_mutex_unlock(&lock);
 }
 
 void twist_qp_halts(const struct ibv_qp *qp)
@@ -365,7 +392,8 @@ void twist_id_ends(const struct rdma_cm_id *id)
 {
 	uint32_t qpn = twist_id_qpn(id);
 
-	atomic_fetch_or(word_of(dead, qpn), bit_of(qpn));
+	if (qpn)
+		atomic_fetch_or(word_of(dead, qpn), bit_of(qpn));
 }
 
 bool twist_is_dead(struct ibv_qp *qp)
@@ -374,11 +402,11 @@ bool twist_is_dead(struct ibv_qp *qp)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	struct ibv_qp_init_attr init;
 
-	if (has(dead, qp->qp_num))
-		return true;
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_qp");
-	return !real(qp, &attr, IBV_QP_STATE, &init) &&
-	       (attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE || attr.qp_state == IBV_QPS_SQD);
+	if (real(qp, &attr, IBV_QP_STATE, &init) || attr.qp_state == IBV_QPS_RESET)
+		return has(dead, qp->qp_num);
+	/* a queue pair whose connection the peer has ended is not in the error state before this side puts it there */
+	return attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE || attr.qp_state == IBV_QPS_SQD;
 }
 
 /* ------------------------------------------------------------------ flushed completions */
@@ -416,8 +444,6 @@ bool twist_flush_is_lost(const struct ibv_wc *wc)
 {
 	static _Atomic unsigned int flushed;
 
-	if (wc->status != IBV_WC_SUCCESS)
-		atomic_fetch_or(word_of(dead, wc->qp_num), bit_of(wc->qp_num));
 	if (wc->status != IBV_WC_WR_FLUSH_ERR)
 		return false;
 	switch (atomic_load(&twist.flush)) {

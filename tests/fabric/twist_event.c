@@ -17,7 +17,8 @@
 
 #include "twist.h"
 
-enum { PLACES = 512, TOLD = 64 };
+/* A channel takes four descriptors here, and a program may have a thousand in all, so only some channels have more events. */
+enum { PLACES = 512, CHANNELS = 32, TOLD = 64 };
 
 /* Two descriptors that are read as one. */
 struct joint {
@@ -41,7 +42,7 @@ static struct channel {
 	struct joint joint;
 	struct ibv_cq *again; /* the queue of an event that comes once more; NULL: none does */
 	void *context;
-} channels[PLACES];
+} channels[CHANNELS];
 
 static struct ibv_qp *live[PLACES];
 
@@ -53,6 +54,7 @@ static const struct ibv_qp *handled[PLACES];
 static __thread struct ibv_async_event *invented;
 static __thread int handled_at;
 
+/* Returns false if there are not enough descriptors. */
 static bool join(struct joint *joint, int *fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -61,12 +63,17 @@ static bool join(struct joint *joint, int *fd)
 	if (pipe2(joint->ours, O_NONBLOCK | O_CLOEXEC))
 		return false;
 	joint->both = epoll_create1(EPOLL_CLOEXEC);
-	if (joint->both < 0 || epoll_ctl(joint->both, EPOLL_CTL_ADD, joint->real, &event) ||
-	    epoll_ctl(joint->both, EPOLL_CTL_ADD, joint->ours[0], &event) ||
-	    fcntl(joint->real, F_SETFL, fcntl(joint->real, F_GETFL) | O_NONBLOCK))
-		return false;
-	*fd = joint->both;
-	return true;
+	if (joint->both >= 0 && !epoll_ctl(joint->both, EPOLL_CTL_ADD, joint->real, &event) &&
+	    !epoll_ctl(joint->both, EPOLL_CTL_ADD, joint->ours[0], &event) &&
+	    !fcntl(joint->real, F_SETFL, fcntl(joint->real, F_GETFL) | O_NONBLOCK)) {
+		*fd = joint->both;
+		return true;
+	}
+	if (joint->both >= 0)
+		close(joint->both);
+	close(joint->ours[0]);
+	close(joint->ours[1]);
+	return false;
 }
 
 static void part(struct joint *joint, int *fd)
@@ -266,7 +273,7 @@ void twist_event_goes(const struct ibv_qp *qp)
 
 static struct channel *channel_of_locked(const struct ibv_comp_channel *channel)
 {
-	for (int i = 0; i < PLACES; i++)
+	for (int i = 0; i < CHANNELS; i++)
 		if (channels[i].channel == channel)
 			return &channels[i];
 	return NULL;
@@ -391,9 +398,10 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	int (*real)(struct ibv_cq *);
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_destroy_cq");
+	twist_cq_goes(cq);
 	pthread_mutex_lock(&lock);
 	real_of_locked(cq, PLACES);
-	for (int i = 0; i < PLACES; i++)
+	for (int i = 0; i < CHANNELS; i++)
 		if (channels[i].again == cq) {
 			channels[i].again = NULL;
 			lower_locked(&channels[i].joint);

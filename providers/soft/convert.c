@@ -186,6 +186,14 @@ static struct converted *converted_new(const struct datp_lmr *lmr, uint64_t addr
 	return NULL;
 }
 
+bool soft_convert_hold(struct datp_fork_own *own)
+{
+	if (!atomic_load(&convert.on))
+		return false;
+	datp_fork_hold(own);
+	return true;
+}
+
 bool soft_convert(const struct soft_ia *ia, const struct datp_lmr *lmr)
 {
 	uint64_t addr = lmr->addr, len = lmr->len;

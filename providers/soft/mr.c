@@ -135,18 +135,13 @@ static void mr_publish(struct soft_mr *mr, uint32_t context, const struct soft_r
 	atomic_store_explicit(&mr->context, context, memory_order_release);
 }
 
-enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
+static enum datp_err lmr_create(struct datp_lmr *lmr)
 {
 	bool shared;
 	enum datp_err err = soft_pages_check(soft_ia(lmr->obj.ia)->maps_fd, lmr->addr, lmr->len,
 					     (unsigned int)lmr->priv & SOFT_MR_WRITES, &shared);
 	uint32_t kind = 0;
 
-	/*
-	 * shared memory has the same bytes in every process that maps it, so nothing has to be
-	 * looked up
-	 */
-	(void)cookie;
 	if (err)
 		return err;
 	if (shared)
@@ -156,6 +151,22 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	err = soft_lmr_add(lmr, kind);
 	if (err)
 		soft_convert_back(lmr);
+	return err;
+}
+
+enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
+{
+	struct datp_fork_own own;
+	bool held = soft_convert_hold(&own);
+	enum datp_err err = lmr_create(lmr);
+
+	/*
+	 * shared memory has the same bytes in every process that maps it, so nothing has to be
+	 * looked up
+	 */
+	(void)cookie;
+	if (held)
+		datp_fork_release(&own);
 	return err;
 }
 

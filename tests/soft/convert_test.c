@@ -4,6 +4,7 @@
  * what a peer does with it.
  */
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -338,6 +339,60 @@ static void adapters_without_it_keep_a_range_as_well(void)
 	REQUIRE_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
+/* ---- several threads ---- */
+
+#define ROUNDS 300000u
+
+static _Atomic int stop;
+
+/* So that userfaultfd() is what an ordinary user has, and system calls into memory that moves fail. */
+static void be_an_ordinary_user(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	REQUIRE(syscall(SYS_capget, &head, data) == 0);
+	data[0].effective &= ~(1u << CAP_SYS_PTRACE);
+	REQUIRE(syscall(SYS_capset, &head, data) == 0);
+}
+
+static void *register_all(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+
+		unregister(&buf);
+	}
+	return NULL;
+}
+
+static void register_in_two_threads(void *arg)
+{
+	pthread_t thread;
+
+	(void)arg;
+	be_an_ordinary_user();
+	open_and_map();
+	api_fill(memory, size, 1);
+	REQUIRE(pthread_create(&thread, NULL, register_all, NULL) == 0);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		struct api_buf buf = registered(size - page + 8, 8, DAT_MEM_PRIV_ALL_FLAG);
+
+		unregister(&buf);
+	}
+	atomic_store(&stop, 1);
+	pthread_join(thread, NULL);
+	CHECK_EQ_INT(api_mismatch(memory, size, 1), -1);
+	api_close();
+}
+
+static void registration_succeeds_while_another_thread_moves_the_pages(void)
+{
+	teardown(); /* in a process of its own, because that gives up a capability */
+	check_join(check_fork(register_in_two_threads, NULL));
+}
+
 /* ---- with a peer ---- */
 
 static struct api_end end;
@@ -553,6 +608,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(change_of_the_mapping_survives_the_free),
 	CHECK_TEST(regions_leave_no_descriptors_behind),
 	CHECK_TEST(adapters_without_it_keep_a_range_as_well),
+	CHECK_TEST(registration_succeeds_while_another_thread_moves_the_pages),
 	CHECK_TEST(peer_writes_and_reads_it_in_place),
 	CHECK_TEST(peer_reaches_the_edges_by_the_kernel),
 	CHECK_TEST(peer_cannot_write_to_what_it_may_only_read),

@@ -70,6 +70,9 @@ static const struct variable {
 	{ "DAPL_CM_ARP_RETRY_COUNT", "ib, iwarp", "4",
 	  "OFED's name for resolve_tries=: the number of these attempts. A word in dat.conf takes "
 	  "precedence" },
+	{ "DAPL_CM_TOS", "ib, iwarp", "the host's",
+	  "OFED's name for tos=: the type of service or traffic class of packets, 0 to 255. A word in "
+	  "dat.conf takes precedence" },
 };
 
 /* OFED's variables that scripts may set, and that have no effect here. */
@@ -79,7 +82,6 @@ static const struct ignored {
 } ignored[] = {
 	{ "DAPL_CM_ROUTE_TIMEOUT_MS, DAPL_CM_ROUTE_RETRY_COUNT",
 	  "DAPL_CM_ARP_* are used for the route as well" },
-	{ "DAPL_CM_TOS", "the host's default is used, which the system's cma_roce_tos sets" },
 	{ "DAPL_RNR_RETRY, DAPL_RNR_TIMER", "a message waits for its receive, as the standard "
 					    "requires" },
 	{ "DAPL_ACK_RETRY, DAPL_ACK_TIMER, DAPL_MAX_CM_RESPONSE_TIME, DAPL_MAX_CM_RETRIES",

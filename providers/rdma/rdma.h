@@ -387,6 +387,8 @@ struct rdma_options {
 	uint32_t handshake_ms; /* how long a peer may take to confirm an accept, and to answer the end of a connection */
 	uint32_t hold_ms; /* how long the passive side's requests wait for the peer's first message, if they have to */
 	uint32_t inline_bytes;
+	bool marks;   /* packets get `tos` as their type of service, and not the host's default */
+	uint32_t tos;
 	uint32_t rmr; /* enum rdma_rmrs */
 	uint32_t quirks_on, quirks_off; /* by rdma_quirk_bit(): what dat.conf switches */
 };

@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The address of a peer. Invariant: an attempt is made only to an address that an adapter can have, and
- * from the address of this IA's device.
+ * The address of a peer, and the mark of packets to it. Invariant: an attempt is made only to an address that an adapter
+ * can have, and from the address of this IA's device.
  */
 #include "rdma_address.h"
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+void rdma_address_mark(const struct rdma_ia *ia, struct rdma_cm_id *id)
+{
+	uint8_t tos = (uint8_t)ia->opt.tos;
+
+	if (ia->opt.marks && rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)))
+		datp_log(1,
+			 "%s: the kernel does not set tos=%u for a connection (rdma_set_option): %s; its packets have the host's "
+			 "default",
+			 ia->base.name, tos, strerror(errno));
+}
 
 int rdma_address_resolve(struct rdma_conn *conn, struct sockaddr_in *to)
 {
 	struct sockaddr_in from = *(struct sockaddr_in *)&conn->ia->base.address;
 
+	rdma_address_mark(conn->ia, conn->id);
 	from.sin_port = 0;
 	if (ntohl(to->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
 		to->sin_addr = from.sin_addr;

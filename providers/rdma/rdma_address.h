@@ -13,6 +13,11 @@
  */
 int rdma_address_resolve(struct rdma_conn *conn, struct sockaddr_in *to);
 /*
+ * Gives the packets of the id's connections the type of service of tos=, if there is one. Over RoCE it is the traffic class, for
+ * both directions, because the request tells the peer.
+ */
+void rdma_address_mark(const struct rdma_ia *ia, struct rdma_cm_id *id);
+/*
  * Returns true if no adapter can have this address. rdma_cm accepts such addresses, but there is no
  * answer: over rxe the attempt would last until its timeout.
  */

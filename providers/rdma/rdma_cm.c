@@ -190,6 +190,7 @@ enum datp_err rdma_sp_listen(struct datp_sp *base)
 		return DATP_ERR_QUAL_UNAVAILABLE;
 	if (rdma_create_id(ia->channel->channel, &sp->id, sp, RDMA_PS_TCP))
 		return DATP_ERR_DEVICE;
+	rdma_address_mark(ia, sp->id);
 	if (!rdma_bind_addr(sp->id, (struct sockaddr *)&at) && !rdma_listen(sp->id, BACKLOG))
 		return DATP_OK;
 	err = errno;

@@ -38,6 +38,23 @@ static enum datp_err take_read_sink(void *to, const char *value, char *why, size
 	return DATP_OK;
 }
 
+/* A byte of the IP header; scripts write it in hexadecimal, too. */
+static enum datp_err take_tos(void *to, const char *value, char *why, size_t size)
+{
+	struct rdma_options *opt = to;
+	char *end;
+	unsigned long n = strtoul(value, &end, 0);
+
+	/* strtoul() would accept signs */
+	if (value[0] < '0' || value[0] > '9' || *end || n > UINT8_MAX) {
+		snprintf(why, size, "tos=%s in dat.conf is not a type of service, a number from 0 to 255", value);
+		return DATP_ERR_PARAM;
+	}
+	opt->tos = (uint32_t)n;
+	opt->marks = true;
+	return DATP_OK;
+}
+
 /* The adapter, and a port, which is a number. */
 static enum datp_err take_place(void *to, const char *word, char *why, size_t size)
 {
@@ -93,6 +110,7 @@ static const struct datp_option table[] = {
 			 "what is done where there are no memory windows to rely on"),
 	DATP_OPTION_OTHER("readsink", "open|strict", take_read_sink,
 			  "whether a peer may write to all memory that can be read into"),
+	DATP_OPTION_OTHER("tos", "N", take_tos, "the type of service or traffic class of the packets"),
 	DATP_OPTION_OTHER("quirk", "[-]NAME,...", take_quirks,
 			  "what the device is known to do differently"),
 };
@@ -109,6 +127,7 @@ static void take_environment(struct rdma_options *opt)
 		{ "DAPL_MAX_INLINE", "inline" },
 		{ "DAPL_CM_ARP_TIMEOUT_MS", "resolve_ms" },
 		{ "DAPL_CM_ARP_RETRY_COUNT", "resolve_tries" },
+		{ "DAPL_CM_TOS", "tos" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -48,6 +48,7 @@ static void forget(void)
 	atomic_store(&twist.no_srq_resize, false);
 	atomic_store(&twist.windows_unmade, false);
 	unsetenv("DAPL_MAX_INLINE");
+	unsetenv("DAPL_CM_TOS");
 	unsetenv("DAT_LOG");
 	twist_here.refuses = 0;
 	api_close();
@@ -575,7 +576,32 @@ static void message_arrives_although_the_driver_does_not_inline_it(void)
 	CHECK_EQ_INT(atomic_load(&twist.uncopied), 3);
 }
 
+/* Connects with this value of DAPL_CM_TOS, or without it. Returns the traffic class that the kernel tells for a queue pair. */
+static int traffic_with(const char *tos)
+{
+	if (tos)
+		setenv("DAPL_CM_TOS", tos, 1);
+	atomic_store(&twist.traffic, 0);
+	pair_make(NULL);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, BYTES);
+	unsetenv("DAPL_CM_TOS");
+	api_close();
+	return atomic_load(&twist.traffic) - 1;
+}
+
+static void packets_get_the_traffic_class_that_is_asked_for(void)
+{
+	int usual = traffic_with(NULL);
+
+	CHECK_EQ_INT(traffic_with("104"), 104);
+	CHECK_EQ_INT(traffic_with("0x20"), 0x20);
+	CHECK_EQ_INT(traffic_with("300"), usual);
+}
+
 static const struct check_test ib_tests[] = {
+	CHECK_TEST(packets_get_the_traffic_class_that_is_asked_for),
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
 	CHECK_TEST(failure_that_the_device_tells_of_by_itself_breaks_the_connection),
 	CHECK_TEST(a_small_region_gets_a_key_that_a_signed_variable_holds),

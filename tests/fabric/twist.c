@@ -603,6 +603,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_init_qp_attr");
 	rc = real(id, attr, mask);
+	if (!rc && (*mask & IBV_QP_AV))
+		atomic_store(&twist.traffic, attr->ah_attr.grh.traffic_class + 1);
 	if (!rc && (*mask & IBV_QP_PATH_MTU) && atomic_load(&twist.inline_mtu))
 		attr->path_mtu = IBV_MTU_256;
 	return rc;

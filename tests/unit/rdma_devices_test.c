@@ -178,6 +178,17 @@ static void names_of_ofed_in_the_environment_are_taken_and_dat_conf_goes_before(
 	CHECK_EQ_INT(ia.opt.resolve_ms, 4000);
 	CHECK_EQ_INT(ia.opt.resolve_tries, 4);
 	CHECK_EQ_INT(ia.opt.late_ms, 200);
+	CHECK(!ia.opt.marks);
+	setenv("DAPL_CM_TOS", "104", 1);
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1"));
+	CHECK(ia.opt.marks);
+	CHECK_EQ_INT(ia.opt.tos, 104);
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1 tos=0x20"));
+	CHECK_EQ_INT(ia.opt.tos, 32);
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 tos=256"), "tos=256 in dat.conf is not a type of service");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 tos=-1"), "is not a type of service");
+	CHECK_HAS_STR(said(&iw_kind, "dev0 1 tos="), "is not a type of service");
+	unsetenv("DAPL_CM_TOS");
 	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1 inline=1k resolve_tries=9 hold_ms=2s"));
 	CHECK_EQ_INT(ia.opt.inline_bytes, 1024);
 	CHECK_EQ_INT(ia.opt.resolve_tries, 9);

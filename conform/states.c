@@ -82,6 +82,8 @@ static void enter_connected(struct kit_at *at, DAT_EP_STATE state)
 
 bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 {
+	DAT_EP_STATE now;
+
 	MUST(!t.a_remote && !t.b_remote); /* all of it is in this process */
 	memset(at, 0, sizeof(*at));
 	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
@@ -101,10 +103,11 @@ bool kit_enter_at(struct kit_at *at, DAT_EP_STATE state)
 	}
 	/*
 	 * A provider may complete a message before the peer has a receive, and then has nothing to
-	 * wait for.
+	 * wait for. It may do so at any moment, so the state is read once.
 	 */
-	if (state == DAT_EP_STATE_DISCONNECT_PENDING && kit_state(at->ep) != state)
+	now = kit_state(at->ep);
+	if (state == DAT_EP_STATE_DISCONNECT_PENDING && now != state)
 		return false;
-	MUST_NUM(kit_state(at->ep), state);
+	MUST_NUM(now, state);
 	return true;
 }

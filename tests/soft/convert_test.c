@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -341,9 +342,9 @@ static void adapters_without_it_keep_a_range_as_well(void)
 
 /* ---- several threads ---- */
 
-#define ROUNDS 300000u
+#define MOVES 300u /* without the lock of a registration, every other one fails a registration of the other thread */
 
-static _Atomic int stop;
+static _Atomic unsigned int moves;
 
 /* So that userfaultfd() is what an ordinary user has, and system calls into memory that moves fail. */
 static void be_an_ordinary_user(void)
@@ -359,10 +360,11 @@ static void be_an_ordinary_user(void)
 static void *register_all(void *arg)
 {
 	(void)arg;
-	while (!atomic_load(&stop)) {
+	while (atomic_load(&moves) < MOVES) {
 		struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
 
 		unregister(&buf);
+		atomic_fetch_add(&moves, 1);
 	}
 	return NULL;
 }
@@ -376,12 +378,12 @@ static void register_in_two_threads(void *arg)
 	open_and_map();
 	api_fill(memory, size, 1);
 	REQUIRE(pthread_create(&thread, NULL, register_all, NULL) == 0);
-	for (unsigned int i = 0; i < ROUNDS; i++) {
+	while (atomic_load(&moves) < MOVES) {
 		struct api_buf buf = registered(size - page + 8, 8, DAT_MEM_PRIV_ALL_FLAG);
 
 		unregister(&buf);
+		sched_yield(); /* for the other thread, which wants the same lock */
 	}
-	atomic_store(&stop, 1);
 	pthread_join(thread, NULL);
 	CHECK_EQ_INT(api_mismatch(memory, size, 1), -1);
 	api_close();

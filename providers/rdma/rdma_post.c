@@ -283,14 +283,18 @@ static unsigned int fence_of(const struct rdma_ia *ia, enum ibv_wr_opcode opcode
 	return IBV_SEND_FENCE;
 }
 
+/*
+ * Posts a request; the caller has filled in what only this opcode has. The opcode is an argument, because a constant one
+ * leaves a request only the branches that it needs. EP lock.
+ */
 static inline __attribute__((always_inline)) enum datp_err
-post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-	     const struct datp_rge *remote, enum ibv_wr_opcode opcode)
+post_filled(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+	    enum ibv_wr_opcode opcode, struct ibv_send_wr *wr)
 {
+	bool sink = opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		    opcode == IBV_WR_ATOMIC_FETCH_AND_ADD; /* the segments are written to */
 	struct rdma_ep *ep = rdma_ep(base);
 	struct ibv_sge sge[RDMA_SGE_MAX];
-	struct ibv_send_wr wr;
-	bool sink = opcode == IBV_WR_RDMA_READ;
 	enum datp_err err;
 
 	if (__builtin_expect(ep->over | ep->deferral, 0)) {
@@ -298,40 +302,49 @@ post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *
 		if (ep->over || ep->broken)
 			return DATP_OK;
 	}
-	err = sges_of(base->obj.ia, base->pz, iov, n, sink, sge, &wr.num_sge,
+	err = sges_of(base->obj.ia, base->pz, iov, n, sink, sge, &wr->num_sge,
 		      sink ? &ep->sink : &ep->source);
 	if (__builtin_expect(err, 0))
 		return err;
-	wr.wr_id = (uintptr_t)wqe;
-	wr.next = NULL;
+	wr->wr_id = (uintptr_t)wqe;
+	wr->next = NULL;
 	/* irdma accesses the first segment, whatever their number is */
-	wr.sg_list = sink || wr.num_sge ? sge : NULL;
-	wr.opcode = opcode;
-	wr.send_flags = signal_of(ep, wqe);
+	wr->sg_list = sink || wr->num_sge ? sge : NULL;
+	wr->opcode = opcode;
+	wr->send_flags = signal_of(ep, wqe);
 	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) {
-		wr.send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
-		rdma_hold_fence_locked(ep, &wr);
+		wr->send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
+		rdma_hold_fence_locked(ep, wr);
 	}
-	if (opcode == IBV_WR_SEND && (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
-		wr.send_flags |= IBV_SEND_SOLICITED;
+	if ((opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
+	    (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		wr->send_flags |= IBV_SEND_SOLICITED;
 	/*
 	 * not behind a fence, because inline data are read now, and a read before it may still
 	 * change them
 	 */
-	if (opcode != IBV_WR_RDMA_READ && wqe->len <= ep->max_inline &&
-	    !(wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG))
-		wr.send_flags |= IBV_SEND_INLINE;
-	if (opcode == IBV_WR_RDMA_READ) {
-		wr.num_sge = cut(sge, wr.num_sge, wqe->len);
-		give_segment(sge, &wr.num_sge);
+	if (!sink && wqe->len <= ep->max_inline && !(wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG))
+		wr->send_flags |= IBV_SEND_INLINE;
+	if (sink) {
+		wr->num_sge = cut(sge, wr->num_sge, wqe->len);
+		give_segment(sge, &wr->num_sge);
 	}
+	if (__builtin_expect(rdma_keeps_locked(ep), 0))
+		return rdma_hold_keep_locked(ep, wr);
+	return submit(ep, wr);
+}
+
+static inline __attribute__((always_inline)) enum datp_err
+post_request(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+	     const struct datp_rge *remote, enum ibv_wr_opcode opcode)
+{
+	struct ibv_send_wr wr;
+
 	if (remote) {
 		wr.wr.rdma.remote_addr = remote->addr;
 		wr.wr.rdma.rkey = remote->rmr_context;
 	}
-	if (__builtin_expect(rdma_keeps_locked(ep), 0))
-		return rdma_hold_keep_locked(ep, &wr);
-	return submit(ep, &wr);
+	return post_filled(base, wqe, iov, n, opcode, &wr);
 }
 
 enum datp_err rdma_post_send(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
@@ -355,63 +368,27 @@ enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_READ));
 }
 
-/*
- * Posts a request of the extensions; the caller has filled in what only its opcode has. sink: the segments are written
- * to. EP lock.
- */
-static enum datp_err post_extended(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-				   bool sink, struct ibv_send_wr *wr)
-{
-	bool fenced = wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG;
-	struct rdma_ep *ep = rdma_ep(base);
-	struct ibv_sge sge[RDMA_SGE_MAX];
-	enum datp_err err;
-
-	if (ep->over | ep->deferral) {
-		rdma_accept_before_request_locked(ep);
-		if (ep->over || ep->broken)
-			return DATP_OK;
-	}
-	err = sges_of(base->obj.ia, base->pz, iov, n, sink, sge, &wr->num_sge, sink ? &ep->sink : &ep->source);
-	if (err)
-		return err;
-	wr->wr_id = (uintptr_t)wqe;
-	wr->sg_list = wr->num_sge ? sge : NULL;
-	wr->send_flags = signal_of(ep, wqe);
-	if (fenced)
-		wr->send_flags |= IBV_SEND_FENCE;
-	if (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		wr->send_flags |= IBV_SEND_SOLICITED;
-	/* as in post_request() */
-	if (!sink && wqe->len <= ep->max_inline && !fenced)
-		wr->send_flags |= IBV_SEND_INLINE;
-	if (rdma_keeps_locked(ep))
-		return rdma_hold_keep_locked(ep, wr);
-	return submit(ep, wr);
-}
-
 /* The immediate data travel as the program has given them, in its byte order, as with other providers of DAT 2.0. */
 enum datp_err rdma_post_write_imm(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
 				  const struct datp_rge *remote, uint32_t imm)
 {
-	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
-				  .imm_data = imm,
+	struct ibv_send_wr wr = { .imm_data = imm,
 				  .wr.rdma = { .remote_addr = remote->addr, .rkey = remote->rmr_context } };
 
-	return rdma_span_follow(&rdma_ep(ep)->requests, post_extended(ep, wqe, iov, n, false, &wr));
+	return rdma_span_follow(&rdma_ep(ep)->requests, post_filled(ep, wqe, iov, n, IBV_WR_RDMA_WRITE_WITH_IMM, &wr));
 }
 
 enum datp_err rdma_post_atomic(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *sink,
 			       const struct datp_rge *remote, const struct datp_atomic *what)
 {
-	struct ibv_send_wr wr = { .opcode = (int)wqe->op == DATP_CMP_SWAP ? IBV_WR_ATOMIC_CMP_AND_SWP :
-									    IBV_WR_ATOMIC_FETCH_AND_ADD,
-				  .wr.atomic = { .remote_addr = remote->addr,
+	enum ibv_wr_opcode opcode = (int)wqe->op == DATP_CMP_SWAP ? IBV_WR_ATOMIC_CMP_AND_SWP :
+								    IBV_WR_ATOMIC_FETCH_AND_ADD;
+	struct ibv_send_wr wr = { .wr.atomic = { .remote_addr = remote->addr,
+						 .rkey = remote->rmr_context,
 						 .compare_add = what->operand,
-						 .swap = what->swap,
-						 .rkey = remote->rmr_context } };
+						 .swap = what->swap } };
 
-	return rdma_span_follow(&rdma_ep(ep)->requests, post_extended(ep, wqe, sink, 1, true, &wr));
+	return rdma_span_follow(&rdma_ep(ep)->requests, post_filled(ep, wqe, sink, 1, opcode, &wr));
 }
 
 int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)

@@ -599,6 +599,19 @@ void dat12_close_refused(struct datp_ia *ia, DAT_CLOSE_FLAGS flags, DAT_RETURN r
 
 /* ------------------------------------------------------------------ calls that wait */
 
+/* Logs a wait that was refused, and returns what it returned. A wait can be cancelled, but not while this logs. */
+static DAT_RETURN waited(const struct dat12_call *call, const uint64_t *w, DAT_RETURN ret)
+{
+	struct cancel own;
+
+	if (ret == DAT_SUCCESS)
+		return ret;
+	cancel_off(&own);
+	dat12_refused(call, w, ret);
+	cancel_restore(&own);
+	return ret;
+}
+
 static DAT_RETURN refused_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 				   DAT_EVENT *event, DAT_COUNT *nmore)
 {
@@ -609,15 +622,8 @@ static DAT_RETURN refused_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_
 	};
 	static const struct dat12_call call = { "evd_wait", 5, args };
 	const uint64_t w[] = { (uintptr_t)evd, timeout, (uint32_t)threshold, (uintptr_t)event, (uintptr_t)nmore };
-	DAT_RETURN ret = dat12_evd_wait(evd, timeout, threshold, event, nmore);
-	struct cancel own;
 
-	if (ret == DAT_SUCCESS)
-		return ret;
-	cancel_off(&own);
-	dat12_refused(&call, w, ret);
-	cancel_restore(&own);
-	return ret;
+	return waited(&call, w, dat12_evd_wait(evd, timeout, threshold, event, nmore));
 }
 
 static DAT_RETURN refused_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd)
@@ -629,15 +635,8 @@ static DAT_RETURN refused_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_
 	};
 	static const struct dat12_call call = { "cno_wait", 3, args };
 	const uint64_t w[] = { (uintptr_t)cno, timeout, (uintptr_t)evd };
-	DAT_RETURN ret = dat12_cno_wait(cno, timeout, evd);
-	struct cancel own;
 
-	if (ret == DAT_SUCCESS)
-		return ret;
-	cancel_off(&own);
-	dat12_refused(&call, w, ret);
-	cancel_restore(&own);
-	return ret;
+	return waited(&call, w, dat12_cno_wait(cno, timeout, evd));
 }
 
 void dat12_refused_fill(DAT_PROVIDER *table)

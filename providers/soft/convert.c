@@ -197,14 +197,12 @@ bool soft_convert_hold(struct datp_fork_own *own)
 bool soft_convert(const struct soft_ia *ia, const struct datp_lmr *lmr)
 {
 	uint64_t addr = lmr->addr, len = lmr->len;
-	struct datp_fork_own own;
 	struct converted *c;
 
 	soft_whole_pages(&addr, &len);
 	if (ia->want_memory != SOFT_MEMORY_SHARED || !len || len > SOFT_CONVERT_MAX ||
 	    !(lmr->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
 		return false;
-	datp_fork_hold(&own);
 	c = converted_find(addr, len);
 	if (!c && convert.uffd >= 0 && !is_our_own(addr, len) && soft_pages_movable(addr, len) &&
 	    !soft_ia_regions_touch(addr, len)) {
@@ -214,7 +212,6 @@ bool soft_convert(const struct soft_ia *ia, const struct datp_lmr *lmr)
 			convert.all = c;
 		}
 	}
-	datp_fork_release(&own);
 	return c;
 }
 
@@ -227,10 +224,8 @@ void soft_convert_added(void)
 {
 	struct datp_fork_own own;
 
-	if (!atomic_load(&convert.on))
-		return;
-	datp_fork_hold(&own);
-	datp_fork_release(&own);
+	if (soft_convert_hold(&own))
+		datp_fork_release(&own);
 }
 
 /* Returns true if the range is mapped as this file made it; the program may have changed that. */
@@ -267,9 +262,8 @@ void soft_convert_back(const struct datp_lmr *lmr)
 {
 	struct datp_fork_own own;
 
-	if (!atomic_load(&convert.on))
+	if (!soft_convert_hold(&own))
 		return;
-	datp_fork_hold(&own);
 	for (struct converted **p = &convert.all, *c; (c = *p);) {
 		if (c->addr >= lmr->addr + lmr->len || lmr->addr >= c->addr + c->len ||
 		    soft_ia_regions_touch(c->addr, c->len)) {

@@ -24,7 +24,7 @@ void soft_convert_forked(void);
  */
 bool soft_convert_hold(struct datp_fork_own *own);
 /*
- * Before a region is added to the table: makes its whole pages shared memory, if they can be. Returns
+ * After soft_convert_hold(), before a region is added to the table: makes its whole pages shared memory, if they can be. Returns
  * true if they are. They cannot be if another region has a part of them, if they are not private
  * memory of one mapping, or if no right is remote.
  */

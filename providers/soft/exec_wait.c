@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waiting for accesses to end: the thread that closes a port, or frees memory, looks at who holds the
- * execution lock of a direction and at what this process's own threads are copying, and waits until
- * that is over. exec.c has the holders and the threads that copy.
+ * Waiting for accesses to end. A thread that closes a port or frees memory notes which holding of a
+ * direction's execution lock is under way and what this process's own threads are copying, and waits
+ * until both are over. exec.c takes and releases that lock, and copies.
  */
 #include "exec.h"
 #include "bound.h"

@@ -199,7 +199,10 @@ void twist_posts_requests(struct ibv_qp *qp, const struct ibv_send_wr *wr);
 /* Returns true if the device does not report this completion. */
 bool twist_flush_is_lost(const struct ibv_wc *wc);
 
-/* twist_event.c. Makes up an asynchronous event about the queue pair, and wakes who sleeps on the descriptor for them. */
+/*
+ * twist_event.c. Makes up an asynchronous event about the queue pair, and wakes the threads that sleep on the descriptor of
+ * such events.
+ */
 void twist_tell(uint32_t qpn, enum ibv_event_type type);
 /* Returns true if there is an event that is made up; it is acknowledged by twist_ack(), which returns false for others. */
 bool twist_told(struct ibv_context *verbs, struct ibv_async_event *event);

@@ -9,7 +9,7 @@ unset DAT_DBG_TYPE DAT_DBG_DEST
 export DAT_OVERRIDE=$tap_dir/dat.conf
 
 # The name of an adapter, which is that of its mutation (with + if memory is registered too), and a pattern of the message, or - if
-# there is none.
+# the mutation leads to no message.
 table='
 as_it_is                       -
 as_it_is+                      -

@@ -109,7 +109,7 @@ static bool retry_is_due(void)
 	return left.it_value.tv_sec || left.it_value.tv_nsec || poll(&tick, 1, 0) == 1;
 }
 
-/* Returns the length of the next message, or -1 if there is none. */
+/* Returns the length of the next message, or -1 if no message has come. */
 static ssize_t received(int fd)
 {
 	struct soft_msg msg;

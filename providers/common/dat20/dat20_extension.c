@@ -69,7 +69,7 @@ static DAT_RETURN post_ret(enum datp_err err, struct positions at)
 	}
 }
 
-/* Converts the remote segment; returns NULL if there is none. */
+/* Converts the remote segment. Returns NULL if the program has passed NULL. */
 static const struct datp_rge *remote_of(const DAT20_RMR_TRIPLET *from, struct datp_rge *to)
 {
 	if (!from)

@@ -631,9 +631,9 @@ DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status);
 DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool solicited);
 
 /*
- * Notes that a receive takes immediate data, before it is completed. Returns the length to complete it with: that of
- * the write, or 0 for a program of DAT 1.2, which takes the length for that of its buffer. EP lock held. Since SDK
- * 0.7.
+ * Notes that a receive takes immediate data, before the transport completes that receive. Returns the length to pass to
+ * datp_wqe_done(): `len`, the write's, or 0 for a program of DAT 1.2, which would look for so many bytes in the receive's
+ * buffer. EP lock held. Since SDK 0.7.
  */
 DATP_API uint64_t datp_recv_immediate(struct datp_wqe *wqe, uint32_t imm, uint64_t len);
 

@@ -256,6 +256,36 @@ extern DAT_RETURN dat_lmr_create(IN DAT_IA_HANDLE ia_handle, IN DAT_MEM_TYPE mem
 		OUT DAT_LMR_CONTEXT *lmr_context, OUT DAT_RMR_CONTEXT *rmr_context,
 		OUT DAT_VLEN *registered_length, OUT DAT_VADDR *registered_address);
 
+/**
+ * dat_cno_fd_create() - make a CNO with a descriptor to sleep on
+ * @ia_handle: IA
+ * @fd: the descriptor; readable while dat_cno_trigger() has a trigger to return. The program only
+ *   waits for it, by poll(2) and the like: it neither reads nor closes it
+ * @cno_handle: the CNO
+ * dat_cno_free() closes the descriptor, and so does the end of the IA. A child of fork() does not
+ * get it.
+ * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES;
+ *   DAT_MODEL_NOT_SUPPORTED from a provider without such CNOs.
+ * OpenDAT's library has this call, and OFED's has not.
+ * Thread safety: safe.
+ */
+extern DAT_RETURN dat_cno_fd_create(IN DAT_IA_HANDLE ia_handle, OUT DAT_FD *fd,
+		OUT DAT_CNO_HANDLE *cno_handle);
+
+/**
+ * dat_cno_trigger() - take the next trigger of a CNO without sleeping
+ * @cno_handle: CNO, with a descriptor or without
+ * @evd_handle: the EVD that has triggered the CNO; DAT_HANDLE_NULL if the last EVD of the CNO was
+ *   freed, or if there is no trigger
+ * Dequeue from that EVD until it is empty. Each event that has come to it triggers once; a trigger
+ * whose event was taken meanwhile is not returned.
+ * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_QUEUE_EMPTY, without the
+ *   class of errors, if there is no trigger; DAT_MODEL_NOT_SUPPORTED from a provider without it.
+ * OpenDAT's library has this call, and OFED's has not.
+ * Thread safety: safe.
+ */
+extern DAT_RETURN dat_cno_trigger(IN DAT_CNO_HANDLE cno_handle, OUT DAT_EVD_HANDLE *evd_handle);
+
 #ifdef __cplusplus
 }
 #endif

@@ -47,6 +47,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/allow.c \
 	providers/common/core/cm.c \
 	providers/common/core/cno.c \
+	providers/common/core/cno_fd.c \
 	providers/common/core/cr.c \
 	providers/common/core/diag.c \
 	providers/common/core/dump.c \
@@ -89,6 +90,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12/dat12_table.c \
 	providers/common/dat12/ret.c \
 	providers/common/dat20/dat20.h \
+	providers/common/dat20/dat20_cno.c \
 	providers/common/dat20/dat20_ep.c \
 	providers/common/dat20/dat20_event.c \
 	providers/common/dat20/dat20_extension.c \
@@ -129,5 +131,5 @@ providers/common/dat20/dat20_types.h: $(srcdir)/providers/common/dat20/gen-types
 	mv $@.tmp $@
 # These objects need the header also if neither "all" nor "check" is made: only these two make BUILT_SOURCES first.
 $(addprefix providers/common/dat20/libdatp_core_la-, \
-	dat20_ep.lo dat20_event.lo dat20_extension.lo dat20_ia.lo dat20_mem.lo dat20_named.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
+	dat20_cno.lo dat20_ep.lo dat20_event.lo dat20_extension.lo dat20_ia.lo dat20_mem.lo dat20_named.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
 	providers/common/dat20/dat20_types.h

@@ -33,3 +33,14 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 	REG_DISPATCH(cr_handle, DAT_INVALID_HANDLE_CR, cr_reject_func, cr_handle, private_data_size,
 		     private_data);
 }
+
+/* OFED's libdat2 does not have the two calls that follow, and its provider refuses them. */
+DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE *cno_handle)
+{
+	REG_DISPATCH_IA(ia_handle, cno_fd_create_func, ia_object, fd, cno_handle);
+}
+
+DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE *evd_handle)
+{
+	REG_DISPATCH(cno_handle, DAT_INVALID_HANDLE_CNO, cno_trigger_func, cno_handle, evd_handle);
+}

@@ -26,7 +26,7 @@ exported()	# library
 # The symbols of library $1 at version $2 are those of the table in $3, $4 of them. "library" says how the table has it.
 as_table()	# file version table number name
 {
-	exported "$1" | grep -v '@OPENDAT_REGISTRY_' >"$work/found"
+	exported "$1" | grep -v '@OPENDAT_REGISTRY_\|@@OPENDAT_2[.]0' >"$work/found"
 	$AWK -F'\t' -v lib="$5" -v node="$2" '$1 == "symbol" && (($2 == lib && $5 == node) || $7 == lib) {
 		print $3 ($3 ~ /@/ ? "" : "@@" $5) }' "$3" | LC_ALL=C sort >"$work/wanted"
 	LC_ALL=C comm -3 "$work/wanted" "$work/found" | sed 's/^\t/# too many: /; s/^[^#]/# missing: &/'
@@ -37,6 +37,8 @@ as_table $libdat DAT_1.2 "$table" 73 libdat.so.1
 report $? "libdat exports the 73 symbols of the table at DAT_1.2 and no other for programs"
 as_table $libdat2 DAT_2.0 "${table%abi12.tsv}abi20.tsv" 74 libdat2.so.2
 report $? "libdat2 exports the 74 symbols of its table at DAT_2.0 and no other"
+[ "$(exported $libdat2 | grep '@@OPENDAT_2[.]0' | tr '\n' ' ')" = 'dat_cno_fd_create@@OPENDAT_2.0 dat_cno_trigger@@OPENDAT_2.0 ' ]
+report $? "what libdat2 exports beyond that has a version of its own"
 ! exported $libdat | grep '@OPENDAT_REGISTRY_' | grep -v '^datreg_'
 report $? "what libdat exports for libdat2 alone has names of its own"
 

@@ -459,7 +459,6 @@ static void refuses(void)
 	report("an SRQ and a CNO have the states of 2.0");
 
 	returns(table->rmr_create_for_ep_func(pz, &rmr), ERROR(DAT_MODEL_NOT_SUPPORTED, 0), "an RMR of an endpoint");
-	returns(table->cno_trigger_func(NULL, NULL), ERROR(DAT_MODEL_NOT_SUPPORTED, 0), "a trigger of a CNO");
 	returns(dat_extension_op(ia, DAT_IB_PRINT_COUNTERS_OP), ERROR(DAT_NOT_IMPLEMENTED, 0), "a call of an extension");
 	for (op = DAT_IB_UD_SEND_OP; op <= DAT_IB_UD_AH_FREE_OP; op++)
 		returns(dat_extension_op(near_end.ep, op, 0, 0, 0, 0, 0), ERROR(DAT_NOT_IMPLEMENTED, 0),

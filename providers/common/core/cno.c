@@ -14,19 +14,30 @@
 
 static const struct cno_agent no_agent;
 
-enum datp_err cno_create(struct datp_ia *ia, struct cno_agent agent, struct datp_cno **out)
+enum datp_err cno_new(struct datp_ia *ia, struct cno_agent agent, struct datp_cno **out)
 {
 	struct datp_obj *obj;
 	enum datp_err err = obj_alloc(ia, DATP_CNO, 0, sizeof(struct datp_cno), &obj);
 
 	if (err)
 		return err;
-	((struct datp_cno *)obj)->agent = agent;
-	err = obj_publish(obj);
+	*out = (struct datp_cno *)obj;
+	(*out)->agent = agent;
+	return DATP_OK;
+}
+
+enum datp_err cno_create(struct datp_ia *ia, struct cno_agent agent, struct datp_cno **out)
+{
+	struct datp_cno *cno;
+	enum datp_err err = cno_new(ia, agent, &cno);
+
 	if (err)
-		obj_release(obj);
+		return err;
+	err = obj_publish(cno);
+	if (err)
+		obj_release(cno);
 	else
-		*out = (struct datp_cno *)obj;
+		*out = cno;
 	return err;
 }
 
@@ -34,13 +45,18 @@ enum datp_err cno_create(struct datp_ia *ia, struct cno_agent agent, struct datp
 
 /*
  * Returns true if the caller has to call the agent after it has released the lock: there is an
- * agent, and no earlier call is due. CNO lock held.
+ * agent, and no earlier call is due. If the CNO has a descriptor instead, that becomes readable now.
+ * CNO lock held.
  */
 static bool agent_fire_locked(struct datp_cno *cno, struct datp_evd *evd)
 {
 	/* If another call is still due, this one is not lost: it is made after that one. */
 	if (!cno->agent.call || cno->due.call)
 		return false;
+	if (cno_has_fd_locked(cno)) {
+		cno_fd_raise_locked(cno, evd);
+		return false;
+	}
 	cno->due = cno->agent;
 	cno->due_evd = evd;
 	cno->agent = no_agent;
@@ -200,6 +216,8 @@ bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed)
 	if (priv->cno_listed)
 		list_remove_locked(cno, evd);
 	priv->triggers = 0;
+	if (cno_has_fd_locked(cno))
+		cno_fd_settle_locked(cno);
 	last = --cno->evds == 0 && freed;
 	if (last) {
 		cno->orphaned++;
@@ -312,7 +330,25 @@ static enum datp_err wait_loop(struct wait *wait, struct datp_evd **out)
 		rc = sleep_cancellable(wait, seen);
 		datp_lock(&cno->lock);
 	}
+	if (cno_has_fd_locked(cno))
+		cno_fd_settle_locked(cno);
 	leave_locked(cno);
+	datp_unlock(&cno->lock);
+	return err;
+}
+
+enum datp_err cno_poll(struct datp_cno *cno, struct datp_evd **out)
+{
+	enum datp_err err = DATP_OK;
+
+	datp_lock(&cno->lock);
+	*out = take_locked(cno);
+	if (!*out && cno->fd.orphaned)
+		cno->fd.orphaned = false;
+	else if (!*out)
+		err = DATP_ERR_QUEUE_EMPTY;
+	if (cno_has_fd_locked(cno))
+		cno_fd_settle_locked(cno);
 	datp_unlock(&cno->lock);
 	return err;
 }
@@ -337,10 +373,12 @@ enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd 
 /* The CNO has been retired: no thread is about to use it any more. */
 static void cno_end(struct datp_cno *cno)
 {
-	bool call;
+	bool call, has_fd;
 
 	datp_lock(&cno->lock);
 	cno->dead = true;
+	has_fd = cno_has_fd_locked(cno);
+	/* a thread that sleeps in poll(2) wakes before the descriptor is closed */
 	call = agent_fire_locked(cno, NULL);
 	datp_unlock(&cno->lock);
 	cno_ring(cno);
@@ -353,6 +391,8 @@ static void cno_end(struct datp_cno *cno)
 	datp_unlock(&cno->lock);
 	if (call)
 		cno_call_agent(cno);
+	if (has_fd)
+		cno_fd_close(cno);
 	obj_release(cno);
 }
 
@@ -363,7 +403,8 @@ enum datp_err cno_free(struct datp_cno *cno)
 	if (err)
 		return err;
 	/* The consumer knows that the CNO goes, so the agent gets no call. */
-	cno_set_agent(cno, no_agent);
+	if (cno_fd(cno) < 0)
+		cno_set_agent(cno, no_agent);
 	cno_end(cno);
 	return DATP_OK;
 }

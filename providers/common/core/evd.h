@@ -10,6 +10,7 @@
 #define EVD_H
 
 #include "core.h"
+#include <datp/fork.h>
 
 /* ------------------------------------------------------------------ nodes */
 
@@ -159,6 +160,13 @@ struct cno_agent {
 	void (*call)(void *data, DAT_HANDLE evd);
 };
 
+/* The descriptor of a CNO that has one; its file descriptor is in `held`. The CNO lock guards it. */
+struct cno_fd {
+	struct datp_fork_fd held; /* set at creation */
+	bool readable;
+	bool orphaned; /* the last EVD was freed, or the CNO ends, and cno_poll() has not reported it */
+};
+
 struct datp_cno {
 	struct datp_obj obj;		/* `users` counts its EVDs and its waiters */
 	_Atomic uint32_t lock;		/* the CNO lock; guards all below */
@@ -168,14 +176,23 @@ struct datp_cno {
 	uint32_t orphaned;		/* counts how often the last EVD was freed */
 	uint32_t evds;
 	struct datp_evd *first, *last;	/* EVDs with triggers, linked by evd_priv.cno_next */
-	struct cno_agent agent;		/* armed, or with a NULL function */
+	/* armed, or with a NULL function; that of a CNO with a descriptor is cno_fd_proxy() */
+	struct cno_agent agent;
 	struct cno_agent due;		/* fired and not yet called */
 	struct datp_evd *due_evd;
+	struct cno_fd fd;
 };
 
+/* Makes a CNO that is not published. */
+enum datp_err cno_new(struct datp_ia *ia, struct cno_agent agent, struct datp_cno **out);
 enum datp_err cno_create(struct datp_ia *ia, struct cno_agent agent, struct datp_cno **out);
 enum datp_err cno_free(struct datp_cno *cno);
 enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd **out);
+/*
+ * Takes the next trigger without sleeping; returns DATP_ERR_QUEUE_EMPTY, and sets *out to NULL, if there is
+ * none. *out is NULL on success if the last EVD was freed.
+ */
+enum datp_err cno_poll(struct datp_cno *cno, struct datp_evd **out);
 void cno_set_agent(struct datp_cno *cno, struct cno_agent agent);
 struct cno_agent cno_agent(struct datp_cno *cno);
 
@@ -191,6 +208,22 @@ void cno_ring(struct datp_cno *cno);
 /* Calls a fired agent: at once (no lock held), or soon on the service thread. */
 void cno_call_agent(void *cno);
 void cno_call_agent_soon(struct datp_cno *cno);
+
+/* cno_fd.c: CNOs with a descriptor */
+enum datp_err cno_fd_create(struct datp_ia *ia, int *fd, struct datp_cno **out);
+/* Closes the descriptor of a CNO that no EVD uses any more. No lock held. */
+void cno_fd_close(struct datp_cno *cno);
+/* Returns the descriptor, or -1 if the CNO has none. Takes the CNO lock. */
+int cno_fd(struct datp_cno *cno);
+void cno_fd_proxy(void *data, DAT_HANDLE evd);
+static inline bool cno_has_fd_locked(const struct datp_cno *cno)
+{
+	return cno->agent.call == cno_fd_proxy;
+}
+/* Makes the descriptor readable. evd: the EVD that triggers; NULL: the last one was freed, or the CNO ends. */
+void cno_fd_raise_locked(struct datp_cno *cno, struct datp_evd *evd);
+/* Makes it unreadable if the CNO has nothing left to report. */
+void cno_fd_settle_locked(struct datp_cno *cno);
 
 /* Converts a deadline in microseconds of CLOCK_MONOTONIC to the kernel's form. */
 static inline struct timespec deadline_of(uint64_t until)

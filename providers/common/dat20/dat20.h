@@ -80,12 +80,17 @@ void dat20_named_show(struct datp_ia *ia, DAT20_PROVIDER_ATTR *to);
 /* dat20_extension.c: dat_extension_op() */
 DAT20_HANDLE_EXTENDEDOP_FUNC dat20_extender(struct plugin *plugin);
 
-/* dat20_event.c: events and CNOs */
+/* dat20_event.c: events and EVDs */
 DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE, DAT20_EVENT *);
 DAT_RETURN dat20_evd_wait(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT20_EVENT *, DAT_COUNT *);
 DAT_RETURN dat20_evd_post_se(DAT_EVD_HANDLE, const DAT20_EVENT *);
 DAT_RETURN dat20_evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT20_EVD_FLAGS, DAT_EVD_HANDLE *);
 DAT_RETURN dat20_evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT20_EVD_PARAM *);
+
+/* dat20_cno.c */
+DAT_RETURN dat20_cno_fd_create(DAT_IA_HANDLE, DAT20_FD *, DAT_CNO_HANDLE *);
+DAT_RETURN dat20_cno_trigger(DAT_CNO_HANDLE, DAT_EVD_HANDLE *);
+DAT_RETURN dat20_cno_modify_agent(DAT_CNO_HANDLE, DAT_OS_WAIT_PROXY_AGENT);
 DAT_RETURN dat20_cno_query(DAT_CNO_HANDLE, DAT20_CNO_PARAM_MASK, DAT20_CNO_PARAM *);
 
 /* dat20_ep.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT 2.0 edge of events, EVDs and CNOs.
+ * The DAT 2.0 edge of events and EVDs.
  */
 #include <string.h>
 
@@ -230,7 +230,7 @@ DAT_RETURN dat20_evd_post_se(DAT_EVD_HANDLE evd, const DAT20_EVENT *event)
 	return dat20_ret(dat20_beneath(evd)->evd_post_se_func(evd, &soft));
 }
 
-/* ------------------------------------------------------------------ EVDs and CNOs */
+/* ------------------------------------------------------------------ EVDs */
 
 /*
  * The flag for events of an extension is accepted and dropped, because the events of the extensions
@@ -256,21 +256,5 @@ DAT_RETURN dat20_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT20_EV
 				    .evd_state = found.evd_state,
 				    .cno_handle = found.cno_handle,
 				    .evd_flags = (DAT20_EVD_FLAGS)found.evd_flags };
-	return DAT_SUCCESS;
-}
-
-/* The values of the mask are not single bits in 2.0, so all fields are returned for any mask. */
-DAT_RETURN dat20_cno_query(DAT_CNO_HANDLE cno, DAT20_CNO_PARAM_MASK mask, DAT20_CNO_PARAM *param)
-{
-	DAT_CNO_PARAM found;
-	DAT_RETURN ret = dat20_beneath(cno)->cno_query_func(cno, DAT_CNO_FIELD_ALL, param ? &found : NULL);
-
-	(void)mask;
-	if (ret != DAT_SUCCESS)
-		return dat20_ret(ret);
-	memset(param, 0, sizeof(*param));
-	param->ia_handle = found.ia_handle;
-	param->proxy_type = DAT20_PROXY_TYPE_AGENT;
-	param->proxy.agent = found.agent;
 	return DAT_SUCCESS;
 }

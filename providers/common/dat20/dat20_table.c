@@ -27,15 +27,10 @@ _Static_assert(sizeof(struct dat20_provider) == 648, "the table of DAT 2.0 has 8
 WRAPPED_CALLS
 #undef CALL
 
-/* Three calls that are the same in both APIs and are not in the list. */
+/* Two calls that are the same in both APIs and are not in the list. */
 static DAT_RETURN same_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno)
 {
 	return dat20_ret(dat20_beneath(ia)->cno_create_func(ia, agent, cno));
-}
-
-static DAT_RETURN same_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agent)
-{
-	return dat20_ret(dat20_beneath(cno)->cno_modify_agent_func(cno, agent));
 }
 
 static DAT_RETURN same_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
@@ -56,8 +51,7 @@ static DAT_RETURN get_handle_type(DAT_HANDLE handle, DAT20_HANDLE_TYPE *type)
 /* ------------------------------------------------------------------ what is not served */
 
 /*
- * Calls for common service points, RMRs of one endpoint, remote invalidation, CNOs with a file descriptor,
- * and high availability.
+ * Calls for common service points, RMRs of one endpoint, remote invalidation, and high availability.
  */
 #define REFUSED(slot, ...) static DAT_RETURN no_##slot(__VA_ARGS__) { return dat20_error(DAT20_MODEL_NOT_SUPPORTED); }
 
@@ -75,8 +69,6 @@ REFUSED(ep_post_send_with_invalidate, DAT_EP_HANDLE UNUSED(a), DAT_COUNT UNUSED(
 REFUSED(ep_post_rdma_read_to_rmr, DAT_EP_HANDLE UNUSED(a), const DAT20_RMR_TRIPLET *UNUSED(b),
 	DAT_DTO_COOKIE UNUSED(c), const DAT20_RMR_TRIPLET *UNUSED(d),
 	DAT20_COMPLETION_FLAGS UNUSED(e))
-REFUSED(cno_fd_create, DAT_IA_HANDLE UNUSED(a), DAT20_FD *UNUSED(b), DAT_CNO_HANDLE *UNUSED(c))
-REFUSED(cno_trigger, DAT_CNO_HANDLE UNUSED(a), DAT_EVD_HANDLE *UNUSED(b))
 REFUSED(ia_ha_related, DAT_IA_HANDLE UNUSED(a), const DAT_NAME_PTR UNUSED(b), DAT_BOOLEAN *UNUSED(c))
 
 /* ------------------------------------------------------------------ the table */
@@ -88,7 +80,7 @@ static const struct dat20_provider dat20_template = {
 	.get_consumer_context_func = same_get_consumer_context,
 	.get_handle_type_func = get_handle_type,
 	.cno_create_func = same_cno_create,
-	.cno_modify_agent_func = same_cno_modify_agent,
+	.cno_modify_agent_func = dat20_cno_modify_agent,
 	.cno_query_func = dat20_cno_query,
 	.cno_free_func = same_cno_free,
 	.cno_wait_func = same_cno_wait,
@@ -156,8 +148,8 @@ static const struct dat20_provider dat20_template = {
 	.rmr_create_for_ep_func = no_rmr_create_for_ep,
 	.ep_post_send_with_invalidate_func = no_ep_post_send_with_invalidate,
 	.ep_post_rdma_read_to_rmr_func = no_ep_post_rdma_read_to_rmr,
-	.cno_fd_create_func = no_cno_fd_create,
-	.cno_trigger_func = no_cno_trigger,
+	.cno_fd_create_func = dat20_cno_fd_create,
+	.cno_trigger_func = dat20_cno_trigger,
 	.ia_ha_related_func = no_ia_ha_related,
 };
 

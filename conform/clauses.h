@@ -36,9 +36,11 @@ struct clause {
 	const char *source;
 	const char *reason;	/* why no black-box test can exist; NULL: one can */
 	const char *mended;	/* why the test departs from the wording of the page; or NULL */
+	const char *lifted;	/* why it does not hold in this API, and so is neither run nor counted; NULL: it holds */
 	int tests;		/* how many test bodies name it */
 	bool two_sided;		/* one of them has its other side in another process */
 	bool selected;
+	bool left_out;		/* it would be selected if it were not lifted */
 	bool unserved;		/* the server had ended when one of its tests needed it */
 	enum verdict verdict;
 	char *attribute;	/* NOT_APPLICABLE: which attribute says so */

@@ -36,7 +36,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include <dat/udat.h>
+#include "api.h"
 
 struct conform_test {
 	const char *const *ids;	/* closed by NULL */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Makes the tables of clauses and readings, in C, from the .tsv files; clauses.tsv is the last on the command line.
+# Makes the tables of clauses and readings, in C, from the .tsv files. Those with clauses are the last on the command line;
+# lifted.tsv has the clauses of uDAPL 1.2 that do not hold in the API which the table is made for.
 function quoted(s)
 {
 	gsub(/\\/, "\\\\", s)
@@ -41,13 +42,19 @@ FILENAME ~ /mended/ {
 	next
 }
 
+FILENAME ~ /lifted/ {
+	if (FNR > 1)
+		lifted[$1] = $2
+	next
+}
+
 FILENAME ~ /ambiguities/ {
 	if (FNR > 1)
 		printf "\t{ %s, %s,\n\t  %s,\n\t  %s, true },\n", quoted($1), quoted($2), quoted($3), quoted($4)
 	next
 }
 
-FNR == 1 {
+FNR == 1 && !begun++ {
 	print "};\n\nconst int ambiguity_count = sizeof(ambiguities) / sizeof(ambiguities[0]);"
 	print "\nstruct clause clauses[] = {"
 }
@@ -60,8 +67,8 @@ FNR > 1 {
 	seen[$1] = 1
 	printf "\t{ .id = %s, .function = %s, .kind = %s,\n\t  .text = %s,\n\t  .how = %s,\n", quoted($1), quoted($2),
 		quoted($3), quoted($4), quoted($5)
-	printf "\t  .optional = %s, .strength = %s, .source = %s,\n\t  .reason = %s,\n\t  .mended = %s },\n", quoted($6),
-		quoted($7), quoted($8), remark(reason, $1), remark(mended, $1)
+	printf "\t  .optional = %s, .strength = %s, .source = %s,\n\t  .reason = %s,\n\t  .mended = %s,\n\t  .lifted = %s },\n",
+		quoted($6), quoted($7), quoted($8), remark(reason, $1), remark(mended, $1), remark(lifted, $1)
 }
 
 END {
@@ -69,5 +76,6 @@ END {
 		exit 1
 	no_clause(reason, "untestable.tsv")
 	no_clause(mended, "mended.tsv")
+	no_clause(lifted, "lifted.tsv")
 	print "};\n\nconst int clause_count = sizeof(clauses) / sizeof(clauses[0]);"
 }

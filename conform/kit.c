@@ -226,7 +226,7 @@ DAT_LMR_TRIPLET kit_seg(const struct kit_buf *buf, size_t offset, size_t length)
 DAT_RMR_TRIPLET kit_target(const struct kit_buf *buf, size_t offset, size_t length)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = buf->rmr_context,
-				  .target_address = buf->address + offset,
+				  .API_TARGET_ADDRESS = buf->address + offset,
 				  .segment_length = length };
 }
 

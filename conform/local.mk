@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# datconform: includes <dat/udat.h>, and nothing else of the project.
+# datconform: includes <dat/udat.h>, and nothing else of the project. The same sources are compiled a second time, with
+# <dat2/udat.h>: --api 2.0 runs that program, which is installed among the plugins, because nobody calls it by its name.
 bin_PROGRAMS += datconform
-datconform_SOURCES = \
+conform_sources = \
+	conform/api.h \
 	conform/clauses.h \
 	conform/conform.h \
 	conform/expect.c \
@@ -45,16 +47,30 @@ datconform_SOURCES = \
 	conform/t_wait.c
 dist_man_MANS += man/datconform.1
 
+conform_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform -DBIN_TO_LIB='"$(BIN_TO_LIB)"'
+datconform_SOURCES = $(conform_sources)
 nodist_datconform_SOURCES = conform/clauses.c
-datconform_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform
+datconform_CPPFLAGS = $(conform_cppflags) -DCONFORM_API=1
 datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datconform_LDADD = libdat.la
 
-# clauses.tsv has to be the last of them, because gen-clauses.awk writes the remarks of the others beside each clause.
+plugin_PROGRAMS += datconform-2.0
+datconform_2_0_SOURCES = $(conform_sources) conform/api20.c
+nodist_datconform_2_0_SOURCES = conform/clauses20.c
+datconform_2_0_CPPFLAGS = $(conform_cppflags) -DCONFORM_API=2
+datconform_2_0_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/dat2' $(PLUGIN_RPATH)
+datconform_2_0_LDADD = libdat2.la
+
+# The clauses have to be the last of them, because gen-clauses.awk writes the remarks of the others beside each clause.
 CONFORM_FACTS = conform/untestable.tsv conform/mended.tsv conform/ambiguities.tsv conform/clauses.tsv
-EXTRA_DIST += $(CONFORM_FACTS) conform/gen-clauses.awk
-BUILT_SOURCES += conform/clauses.c
-CLEANFILES += conform/clauses.c
+CONFORM_FACTS20 = conform/lifted.tsv $(CONFORM_FACTS)
+EXTRA_DIST += $(CONFORM_FACTS20) conform/gen-clauses.awk
+BUILT_SOURCES += conform/clauses.c conform/clauses20.c
+CLEANFILES += conform/clauses.c conform/clauses20.c
+conform/clauses20.c: $(CONFORM_FACTS20) conform/gen-clauses.awk
+	$(AM_V_at)$(MKDIR_P) conform
+	$(AM_V_GEN)cd $(srcdir) && $(AWK) -f conform/gen-clauses.awk $(CONFORM_FACTS20) \
+		> $(abs_builddir)/$@.tmp && mv $(abs_builddir)/$@.tmp $(abs_builddir)/$@
 conform/clauses.c: $(CONFORM_FACTS) conform/gen-clauses.awk
 	$(AM_V_at)$(MKDIR_P) conform
 	$(AM_V_GEN)cd $(srcdir) && $(AWK) -f conform/gen-clauses.awk $(CONFORM_FACTS) \

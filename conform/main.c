@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,8 @@
 #include "run.h"
 
 #define MAX_COLUMNS 32
+/* A report names the API if it is not that of the command's name. */
+#define API_LABEL (API_MAJOR == 1 ? "" : " (uDAPL " API_NAME ")")
 
 static struct {
 	struct run_options run;
@@ -30,12 +33,13 @@ static struct {
 	int only_count;
 	const char *json, *junit, *html;
 	bool list, coverage, strict, tap, server;
+	const char *api;
 	const char *connect;
 	char label[128];	/* of the run, in reports */
 	int port;		/* -1: not given */
 	char **results;		/* JSON files for more columns of the page */
 	int result_count;
-} options = { .port = -1, .run = { .jobs = 2, .patience_ms = 5000 } };
+} options = { .port = -1, .api = API_NAME, .run = { .jobs = 2, .patience_ms = 5000 } };
 
 static struct {
 	struct column columns[MAX_COLUMNS];
@@ -45,13 +49,14 @@ static struct {
 } output;
 
 static const char usage[] =
-	"usage: datconform --ia NAME [options]       test an adapter against the clauses of uDAPL 1.2\n"
+	"usage: datconform --ia NAME [options]       test an adapter against the clauses of uDAPL\n"
 	"       datconform --ia NAME --server        be the other side of clauses that have two sides\n"
 	"       datconform --ia NAME --connect ADDRESS [options]    test those, with that server\n"
 	"       datconform --list | --coverage       print the clauses; print how many have a test\n"
 	"       datconform --html FILE RESULT.json...  compare results that --json wrote\n"
 	"\n"
 	"  --ia NAME         adapter, as in dat.conf\n"
+	"  --api VERSION     1.2, or 2.0: as a program of that version of uDAPL (1.2)\n"
 	"  --only GLOB       clauses whose id or function matches (may be repeated)\n"
 	"  --json FILE       write the verdicts as JSON (-: on standard output, the summary on standard error)\n"
 	"  --junit FILE      ... as JUnit XML\n"
@@ -75,6 +80,7 @@ static _Noreturn void bad_usage(const char *word)
 
 enum {
 	IA,
+	API,
 	ONLY,
 	JSON,
 	JUNIT,
@@ -96,6 +102,7 @@ enum {
 
 static const struct option names[] = {
 	{ "ia", required_argument, NULL, IA },
+	{ "api", required_argument, NULL, API },
 	{ "only", required_argument, NULL, ONLY },
 	{ "json", required_argument, NULL, JSON },
 	{ "junit", required_argument, NULL, JUNIT },
@@ -134,6 +141,11 @@ static void take_option(int which)
 {
 	switch (which) {
 	case IA: options.run.ia_name = optarg; break;
+	case API:
+		if (strcmp(optarg, "1.2") && strcmp(optarg, "2.0"))
+			bad_usage("--api is 1.2 or 2.0");
+		options.api = optarg;
+		break;
 	case ONLY:
 		if (options.only_count == 64)
 			bad_usage("too many --only");
@@ -176,6 +188,8 @@ static void take_options(int argc, char **argv)
 		take_option(which);
 	options.results = argv + optind;
 	options.result_count = argc - optind;
+	if (strcmp(options.api, API_NAME))
+		return;	/* another program checks the rest */
 	if (options.result_count && !options.html)
 		bad_usage("results are compared on a page: name its file with --html");
 	if (options.result_count > MAX_COLUMNS - 1)
@@ -190,9 +204,9 @@ static void take_options(int argc, char **argv)
 		bad_usage("--server and --connect cannot be combined; give one of them");
 	if (options.port >= 0 && !options.server)
 		bad_usage("--port is for --server; give --connect an address with a port");
-	snprintf(options.label, sizeof(options.label), "%s%s%s",
-		 options.run.ia_name ? options.run.ia_name : "", options.connect ? " with " : "",
-		 options.connect ? options.connect : "");
+	snprintf(options.label, sizeof(options.label), "%s%s%s%s",
+		 options.run.ia_name ? options.run.ia_name : "", API_LABEL,
+		 options.connect ? " with " : "", options.connect ? options.connect : "");
 	make_printable(options.label);
 	if (!options.run.bound_s)
 		options.run.bound_s = 6 * options.run.patience_ms / 1000;
@@ -229,9 +243,12 @@ static void select_clauses(void)
 	int n = 0;
 
 	for (int i = 0; i < clause_count; i++) {
-		clauses[i].selected = wanted(clauses[i].id, clauses[i].function) &&
-				      (!options.connect || clauses[i].two_sided);
-		n += clauses[i].selected;
+		bool takes_part = wanted(clauses[i].id, clauses[i].function) &&
+				  (!options.connect || clauses[i].two_sided);
+
+		clauses[i].selected = takes_part && !clauses[i].lifted;
+		clauses[i].left_out = takes_part && clauses[i].lifted;
+		n += options.list ? takes_part : clauses[i].selected;
 	}
 	for (int i = 0; i < ambiguity_count; i++) {
 		ambiguities[i].selected = wanted(ambiguities[i].id, ambiguities[i].where);
@@ -250,7 +267,7 @@ static int neither_test_nor_reason(void)
 
 	for (int i = 0; i < clause_count; i++)
 		if (!strcmp(clauses[i].strength, "must") && !clauses[i].tests &&
-		    !clauses[i].reason) {
+		    !clauses[i].reason && !clauses[i].lifted) {
 			printf("neither test nor reason: %s\n", clauses[i].id);
 			n++;
 		}
@@ -403,10 +420,36 @@ static void hold_standard_files(void)
 			exit(3);
 }
 
+/*
+ * Becomes the program that is compiled for the other API: its file is beside this one in a build
+ * tree, and among the plugins once it is installed.
+ */
+static _Noreturn void become_other(char **argv)
+{
+	static const char *const places[] = { "", BIN_TO_LIB "/opendat/" };
+	char folder[PATH_MAX], path[2 * PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char *slash;
+
+	folder[length > 0 ? length : 0] = '\0';
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[1] = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), "%s%sdatconform-%s", folder, places[i], options.api);
+		execv(path, argv);
+	}
+	fprintf(stderr, "datconform: --api %s needs the program %s: %s; install the package that datconform is from again\n",
+		options.api, path, strerror(errno));
+	exit(3);
+}
+
 int main(int argc, char **argv)
 {
 	hold_standard_files();
 	take_options(argc, argv);
+	if (strcmp(options.api, API_NAME))
+		become_other(argv);
 	if (options.server) {
 		/* the clauses break connections on purpose, and a library that warns of that would fill the server's log */
 		setenv("DAT_LOG", "error", 0);

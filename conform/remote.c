@@ -146,7 +146,7 @@ bool remote_hello(int fd, unsigned int bound_ms, struct remote_message *answer, 
 				     .words = { REMOTE_MAGIC, sizeof(DAT_EVENT), sizeof(DAT_EP_PARAM),
 						sizeof(DAT_CR_PARAM), STEP_END, t.patience_ms } };
 
-	*wrong = "it is not a datconform of this version";
+	*wrong = "it is not a datconform of this version for uDAPL " API_NAME;
 	if (!remote_put(fd, &hello) || !remote_get(fd, answer, bytes, (int)bound_ms) ||
 	    answer->step != STEP_HELLO || answer->word_count < 1)
 		return false;
@@ -300,8 +300,12 @@ ON_ONE(ep_free, STEP_EP_FREE, DAT_EP_HANDLE)
 ON_ONE(ep_reset, STEP_EP_RESET, DAT_EP_HANDLE)
 ON_ONE(psp_free, STEP_PSP_FREE, DAT_PSP_HANDLE)
 ON_ONE(rsp_free, STEP_RSP_FREE, DAT_RSP_HANDLE)
-ON_ONE(cr_reject, STEP_CR_REJECT, DAT_CR_HANDLE)
 ON_ONE(lmr_free, STEP_LMR_FREE, DAT_LMR_HANDLE)
+
+DAT_RETURN remote_cr_reject(DAT_CR_HANDLE cr)
+{
+	return remote_is(cr) ? ASK(STEP_CR_REJECT, place(cr)) : api_cr_reject(cr);
+}
 
 DAT_RETURN remote_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,
 			     DAT_EVD_HANDLE *evd)
@@ -505,7 +509,7 @@ static DAT_RETURN post(enum step step, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_
 	if (target)
 		at = *target;
 	return ASK_BLOB(step, iov, (size_t)n * sizeof(*iov), place(ep), (uint64_t)n, cookie.as_64,
-			(uint64_t)flags, at.rmr_context, at.target_address, at.segment_length);
+			(uint64_t)flags, at.rmr_context, at.API_TARGET_ADDRESS, at.segment_length);
 }
 
 DAT_RETURN remote_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,

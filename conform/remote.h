@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include <dat/udat.h>
+#include "api.h"
 
 enum step {
 	STEP_HELLO = 1,	/* opens the IA; nothing else is answered before it */

@@ -290,7 +290,7 @@ static DAT_RETURN sp_step(void)
 				     remote.in.blobs[0].size
 					     ? (DAT_PVOID)(uintptr_t)remote.in.blobs[0].at
 					     : NULL);
-	default: return dat_cr_reject(H(0));
+	default: return api_cr_reject(H(0));
 	}
 }
 
@@ -301,7 +301,7 @@ static DAT_RETURN post_step(void)
 	DAT_COUNT n = (DAT_COUNT)W(1);
 	DAT_LMR_TRIPLET *iov = NULL;
 	DAT_RMR_TRIPLET target = { .rmr_context = (DAT_RMR_CONTEXT)W(4),
-				   .target_address = W(5),
+				   .API_TARGET_ADDRESS = W(5),
 				   .segment_length = W(6) };
 
 	/* The provider may read each of the n segments, so the message has to have as many. */

@@ -44,9 +44,9 @@ static bool has_agent(DAT_CNO_HANDLE cno, const struct agent_log *log)
 	DAT_CNO_PARAM param;
 
 	memset(&param, 0xa5, sizeof(param));
-	MUST_RET(dat_cno_query(cno, DAT_CNO_FIELD_AGENT, &param), DAT_SUCCESS);
-	return param.agent.instance_data == log &&
-	       param.agent.proxy_agent_func == (log ? agent_func : (DAT_AGENT_FUNC)NULL);
+	MUST_RET(dat_cno_query(cno, API_CNO_FIELD_AGENT, &param), DAT_SUCCESS);
+	return param.API_AGENT.instance_data == log &&
+	       param.API_AGENT.proxy_agent_func == (log ? agent_func : (DAT_AGENT_FUNC)NULL);
 }
 
 static DAT_EVD_HANDLE se_evd(DAT_CNO_HANDLE cno)
@@ -113,9 +113,9 @@ CLAUSE("CNO_CREATE-07", "CNO_QUERY-01", "CNO_QUERY-04", "CNO_QUERY-05")
 	CHECK_THAT(has_agent(none, NULL));
 	ABOUT("CNO_QUERY-01");
 	CHECK_RET(dat_cno_query(cno, DAT_CNO_FIELD_IA_HANDLE, &param), DAT_SUCCESS);
-	CHECK_RET(dat_cno_query(cno, DAT_CNO_FIELD_AGENT, &param), DAT_SUCCESS);
+	CHECK_RET(dat_cno_query(cno, API_CNO_FIELD_AGENT, &param), DAT_SUCCESS);
 	CHECK_RET(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
-	CHECK_THAT(param.ia_handle == t.ia && param.agent.instance_data == &log);
+	CHECK_THAT(param.ia_handle == t.ia && param.API_AGENT.instance_data == &log);
 	ABOUT("CNO_QUERY-04");
 	CHECK_THAT(has_agent(none, NULL));
 	ABOUT("CNO_QUERY-05");

@@ -118,7 +118,7 @@ static DAT_RMR_TRIPLET there(size_t offset, size_t length)
 {
 	DAT_RMR_TRIPLET mem = o.card.mem;
 
-	mem.target_address += offset;
+	mem.API_TARGET_ADDRESS += offset;
 	mem.segment_length = length;
 	return mem;
 }

@@ -20,10 +20,11 @@ CLAUSE_BARE("CONSUMER-01")
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
 
-	CHECK_NUM(DAT_VERSION_MAJOR, 1);
-	CHECK_NUM(DAT_VERSION_MINOR, 2);
+	CHECK_NUM(DAT_VERSION_MAJOR, API_MAJOR);
+	CHECK_NUM(DAT_VERSION_MINOR, API_MINOR);
 	CHECK_NUM(DAT_THREADSAFE, DAT_FALSE);
-	MUST_RET(dat_ia_openv((char *)t.ia_name, 8, &async, &ia, 1, 2, DAT_FALSE), DAT_SUCCESS);
+	MUST_RET(dat_ia_openv((char *)t.ia_name, 8, &async, &ia, API_MAJOR, API_MINOR, DAT_FALSE),
+		 DAT_SUCCESS);
 	CHECK_THAT(async != DAT_HANDLE_NULL);
 	CHECK_RET(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
@@ -240,7 +241,7 @@ CLAUSE_BARE("CONSUMER-08")
 		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 		DAT_IA_HANDLE ia;
 
-		if (infos[i].dapl_version_major != 1)
+		if (infos[i].dapl_version_major != API_MAJOR)
 			continue;
 		if (dat_ia_open(infos[i].ia_name, 8, &async, &ia) == DAT_SUCCESS) {
 			found |= !strcmp(infos[i].ia_name, t.ia_name);
@@ -256,7 +257,7 @@ CLAUSE_BARE("CONSUMER-08")
 /* Uses a registry with one line, whose library does not exist. */
 static void use_dead_registry(void)
 {
-	static const char line[] = "dead0 u1.2 nonthreadsafe default /nonexistent/lib.so x.1.0 "
+	static const char line[] = "dead0 u" API_NAME " nonthreadsafe default /nonexistent/lib.so x.1.0 "
 				   "\"\" \"\"\n";
 	char path[64];
 	int fd = memfd_create("dat.conf", 0);

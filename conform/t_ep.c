@@ -116,8 +116,11 @@ CLAUSE("EP_CREATE-05", "EP_CREATE-21", "EP_CREATE-06")
 	DAT_EP_ATTR premium = kit_attr();
 
 	ABOUT("EP_CREATE-05");
-	BAD_ATTR(attr.max_message_size = t.attr.max_message_size + 1);
-	BAD_ATTR(attr.max_rdma_size = t.attr.max_rdma_size + 1);
+	/* where the largest number is allowed, one more is 0, which stands for any size */
+	if (t.attr.max_message_size + 1)
+		BAD_ATTR(attr.max_message_size = t.attr.max_message_size + 1);
+	if (t.attr.max_rdma_size + 1)
+		BAD_ATTR(attr.max_rdma_size = t.attr.max_rdma_size + 1);
 	BAD_ATTR(attr.max_recv_dtos = t.attr.max_dto_per_ep + 1);
 	BAD_ATTR(attr.max_request_dtos = t.attr.max_dto_per_ep + 1);
 	BAD_ATTR(attr.max_recv_dtos = -1);

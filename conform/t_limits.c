@@ -117,7 +117,8 @@ CLAUSE("ASYNC-01", "IA_OPEN-11")
 	DAT_EVENT event;
 	int came = 0;
 
-	MUST_RET(dat_ia_openv((char *)t.ia_name, 8, &async, &other, 1, 2, DAT_FALSE), DAT_SUCCESS);
+	MUST_RET(dat_ia_openv((char *)t.ia_name, 8, &async, &other, API_MAJOR, API_MINOR, DAT_FALSE),
+		 DAT_SUCCESS);
 	kit_pair_unconnected(&p, NULL);
 	MUST_RET(dat_ep_create(t.ia, t.pz, tiny, p.b.request, p.b.connect, &attr, &p.b.ep),
 		 DAT_SUCCESS);

@@ -124,7 +124,7 @@ static void want_no_reach(struct kit_pair *p, const struct kit_buf *target, DAT_
 static void want_reach(struct kit_pair *p, DAT_RMR_TRIPLET to)
 {
 	struct kit_buf own = kit_buf_a(SIZE, KIT_SINK);
-	void *there = (void *)(uintptr_t)to.target_address;
+	void *there = (void *)(uintptr_t)to.API_TARGET_ADDRESS;
 	DAT_LMR_TRIPLET seg = kit_seg(&own, 0, to.segment_length);
 
 	kit_buf_fill(&own, 0, to.segment_length, 3);

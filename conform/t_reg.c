@@ -6,7 +6,7 @@
 
 #include "kit.h"
 
-#include <dat/dat_registry.h>
+#include API_REGISTRY_HEADER
 
 static DAT_RETURN openv(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia,
 			DAT_UINT32 major, DAT_UINT32 minor)
@@ -34,8 +34,8 @@ static DAT_PROVIDER_INFO info_of(const char *name)
 
 	memset(&info, 0, sizeof(info));
 	snprintf(info.ia_name, sizeof(info.ia_name), "%s", name);
-	info.dapl_version_major = 1;
-	info.dapl_version_minor = 2;
+	info.dapl_version_major = API_MAJOR;
+	info.dapl_version_minor = API_MINOR;
 	return info;
 }
 
@@ -54,10 +54,10 @@ CLAUSE_BARE("REG_ADD-01", "REG_ADD-02", "REG_ADD-04", "REG_ADD-05", "REG_ADD-06"
 	ABOUT("REG_ADD-02");
 	CHECK_RET(dat_registry_add_provider(&second, &info), DAT_PROVIDER_ALREADY_REGISTERED);
 	ABOUT("REG_ADD-07");
-	CHECK_RET(openv("conform_fake", 8, &async, &ia, 1, 2), DAT_INSUFFICIENT_RESOURCES);
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, API_MAJOR, API_MINOR), DAT_INSUFFICIENT_RESOURCES);
 	ABOUT("REG_ADD-06");
-	CHECK_RET(openv("conform_fake", 8, &async, &ia, 2, 0), DAT_PROVIDER_NOT_FOUND);
-	CHECK_RET(openv("conform_fake", 8, &async, &ia, 1, 3), DAT_PROVIDER_NOT_FOUND);
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, API_OTHER_MAJOR, 0), DAT_PROVIDER_NOT_FOUND);
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, API_MAJOR, API_MINOR + 1), DAT_PROVIDER_NOT_FOUND);
 	ABOUT("REG_ADD-04");
 	CHECK_RET(dat_registry_add_provider(NULL, &info), DAT_INVALID_PARAMETER);
 	CHECK_RET(dat_registry_add_provider(&fake, NULL), DAT_INVALID_PARAMETER);
@@ -66,7 +66,7 @@ CLAUSE_BARE("REG_ADD-01", "REG_ADD-02", "REG_ADD-04", "REG_ADD-05", "REG_ADD-06"
 	for (int i = 1; i < 3; i++) {
 		info = info_of(names[i]);
 		CHECK_RET(dat_registry_add_provider(&fake, &info), DAT_SUCCESS);
-		CHECK_RET(openv(names[i], 8, &async, &ia, 1, 2), DAT_INSUFFICIENT_RESOURCES);
+		CHECK_RET(openv(names[i], 8, &async, &ia, API_MAJOR, API_MINOR), DAT_INSUFFICIENT_RESOURCES);
 	}
 	ABOUT("REG_REMOVE-01");
 	for (int i = 0; i < 3; i++) {
@@ -76,7 +76,7 @@ CLAUSE_BARE("REG_ADD-01", "REG_ADD-02", "REG_ADD-04", "REG_ADD-05", "REG_ADD-06"
 	ABOUT("REG_REMOVE-02");
 	CHECK_RET(dat_registry_remove_provider(&fake, &info), DAT_INVALID_PARAMETER);
 	ABOUT("REG_REMOVE-05");
-	CHECK_RET(openv("conform_fake", 8, &async, &ia, 1, 2), DAT_PROVIDER_NOT_FOUND);
+	CHECK_RET(openv("conform_fake", 8, &async, &ia, API_MAJOR, API_MINOR), DAT_PROVIDER_NOT_FOUND);
 }
 
 CLAUSE_BARE("REG_ADD-03")

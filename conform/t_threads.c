@@ -111,7 +111,7 @@ static int opens(void)
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 
-	return dat_ia_openv((char *)t.ia_name, 8, &async, &ia, 1, 2, DAT_FALSE) ||
+	return dat_ia_openv((char *)t.ia_name, 8, &async, &ia, API_MAJOR, API_MINOR, DAT_FALSE) ||
 	       dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 

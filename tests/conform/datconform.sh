@@ -107,5 +107,22 @@ tap 'datconform: closed standard files take no part in the tests' all_closed
 tap 'datconform: an unknown name is told without its control characters' has_no "$(printf '\033')" ./datconform --ia "$(printf '\033[31m')"
 tap 'datconform: a port beyond 65535 is none' tap_status 3 ./datconform --ia soft0 --connect 127.0.0.1:85311
 tap 'datconform: a glob that fits nothing is wrong usage' tap_status 2 ./datconform --ia soft0 --only NONE-01
+# The clauses of 1.2 that are lifted for 2.0, and those that are counted, are together those of 1.2.
+lifted_are_told()
+{
+	local all
+	all=$(./datconform --list | sed -n 's/^\([0-9]*\) clauses$/\1/p')
+	./datconform --api 2.0 --list >"$tap_dir/list20"
+	[ "$(grep -c ' lifted ' "$tap_dir/list20")" -eq "$(($(wc -l <"$top_srcdir/conform/lifted.tsv") - 1))" ] &&
+		[ "$(grep -cE '^[A-Z_]+-[0-9]+ .*(tested|reason)' "$tap_dir/list20")" -eq \
+			$((all - $(grep -c ' lifted ' "$tap_dir/list20"))) ] &&
+		! ./datconform --list | grep ' lifted '
+}
+as_2_0() { ./datconform --api 2.0 --ia soft0 --only CONSUMER-63 --json - 2>/dev/null | grep -F '"ia": "soft0 (uDAPL 2.0)", "provider": "soft '; }
+only_lifted() { ./datconform --api 2.0 --ia soft0 --only CONSUMER-01; }
+tap 'datconform: a report of 2.0 says so' as_2_0
+tap 'datconform: what does not hold in 2.0 is listed, with a reason, and not counted' lifted_are_told
+tap 'datconform: a clause that does not hold in 2.0 alone is wrong usage' tap_status 2 only_lifted
+tap 'datconform: an unknown API is wrong usage' tap_status 2 ./datconform --api 3.0 --ia soft0
 tap 'datconform: no adapter is wrong usage' tap_status 2 ./datconform
 tap_end

@@ -3,14 +3,15 @@
 TESTS += tests/conform/server.sh tests/conform/datconform.sh
 # Under the sanitizers, sdk/wrapped.sh runs the same clauses over the same adapter, beneath the wrappers.
 if !SANITIZED
-TESTS += tests/conform/soft0.sh tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh
+TESTS += tests/conform/soft0.sh tests/conform/soft20.sh tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh
 endif
-EXTRA_DIST += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh \
+EXTRA_DIST += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/soft20.sh \
 	tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh
 check_PROGRAMS += tests/conform/crowd
 tests_conform_crowd_SOURCES = tests/conform/crowd.c
 tests/conform/server.log: tests/conform/crowd$(EXEEXT)
 
+tests/conform/soft20.log tests/conform/datconform.log: datconform$(EXEEXT) datconform-2.0$(EXEEXT)
 tests/conform/server.log tests/conform/datconform.log tests/conform/soft0.log tests/conform/strict.log tests/conform/mutants.log: datconform$(EXEEXT)
 
 # -rpath makes libtool build a shared object, although it is not installed.

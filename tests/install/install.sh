@@ -216,7 +216,7 @@ uninstall_leaves_nothing()
 tap 'quickstart: what the user has set for programs does not reach what it runs' quickstart_has_no_variables
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
 for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdat2.so.2 \
-	lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so; do
+	lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so lib/opendat/datconform-2.0; do
 	tap "install: moved, $file finds its libraries" finds_its_libraries "$moved/$file"
 done
 for file in bin/datconform bin/datctl bin/datperf; do
@@ -224,6 +224,8 @@ for file in bin/datconform bin/datctl bin/datperf; do
 done
 tap 'install: moved, datctl lists soft0' tap_holds '^soft0' "$moved/bin/datctl" list
 tap 'install: moved, datctl opens soft0' tap_holds soft0 "$moved/bin/datctl" show soft0
+tap 'install: moved, datconform judges soft0 as a program of 2.0' tap_holds '^1 passed, 0 failed' \
+	"$moved/bin/datconform" --api 2.0 --ia soft0 --only EVD_WAIT-08
 tap 'install: a program builds with the flags of dat.pc' builds_a_program
 tap 'install: that program opens soft0' env LD_LIBRARY_PATH="$moved/lib" "$tap_dir/program"
 tap 'install: a program of 2.0 builds with the flags of dat2.pc' builds_a_program_of_2_0

@@ -82,6 +82,12 @@ clauses_are_offered()
 	offers datconform --ia soft0 --only CNO_WAIT-0
 	prints '^CNO_WAIT-02$'
 	[ "$(wc -l <"$out")" -eq 9 ] || fails "$(wc -l <"$out") clauses instead of 9"
+	offers datconform --api ''
+	prints_lines 2
+	offers datconform --ia soft0 --only CONSUMER-01
+	prints_lines 1
+	offers datconform --api 2.0 --ia soft0 --only CONSUMER-63
+	prints_lines 1
 }
 
 files_are_offered_where_files_are_named()

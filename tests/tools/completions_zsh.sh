@@ -102,7 +102,8 @@ adapters_are_offered()
 
 words_and_clauses_are_offered()
 {
-	offers_as_bash 'datperf --test ' 'datperf --memory ' 'datperf --api ' 'datctl show --api ' 'datconform --ia soft0 --only CNO_WAIT-'
+	offers_as_bash 'datperf --test ' 'datperf --memory ' 'datperf --api ' 'datctl show --api ' 'datconform --ia soft0 --only CNO_WAIT-' \
+		'datconform --api ' 'datconform --api 2.0 --only CONSUMER-6'
 }
 
 # zsh offers a file by its name within the folder.

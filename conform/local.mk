@@ -55,7 +55,7 @@ datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datconform_LDADD = libdat.la
 
 plugin_PROGRAMS += datconform-2.0
-datconform_2_0_SOURCES = $(conform_sources) conform/api20.c
+datconform_2_0_SOURCES = $(conform_sources) conform/api20.c conform/t_dat20.c conform/t_dat20_ext.c
 nodist_datconform_2_0_SOURCES = conform/clauses20.c
 datconform_2_0_CPPFLAGS = $(conform_cppflags) -DCONFORM_API=2
 datconform_2_0_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/dat2' $(PLUGIN_RPATH)
@@ -63,7 +63,7 @@ datconform_2_0_LDADD = libdat2.la
 
 # The clauses have to be the last of them, because gen-clauses.awk writes the remarks of the others beside each clause.
 CONFORM_FACTS = conform/untestable.tsv conform/mended.tsv conform/ambiguities.tsv conform/clauses.tsv
-CONFORM_FACTS20 = conform/lifted.tsv $(CONFORM_FACTS)
+CONFORM_FACTS20 = conform/lifted.tsv $(CONFORM_FACTS) conform/clauses20.tsv
 EXTRA_DIST += $(CONFORM_FACTS20) conform/gen-clauses.awk
 BUILT_SOURCES += conform/clauses.c conform/clauses20.c
 CLEANFILES += conform/clauses.c conform/clauses20.c

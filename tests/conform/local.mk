@@ -3,15 +3,15 @@
 TESTS += tests/conform/server.sh tests/conform/datconform.sh
 # Under the sanitizers, sdk/wrapped.sh runs the same clauses over the same adapter, beneath the wrappers.
 if !SANITIZED
-TESTS += tests/conform/soft0.sh tests/conform/soft20.sh tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh
+TESTS += tests/conform/soft0.sh tests/conform/soft20.sh tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh tests/conform/mutants20.sh
 endif
 EXTRA_DIST += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/soft20.sh \
-	tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh
+	tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh tests/conform/mutants20.sh
 check_PROGRAMS += tests/conform/crowd
 tests_conform_crowd_SOURCES = tests/conform/crowd.c
 tests/conform/server.log: tests/conform/crowd$(EXEEXT)
 
-tests/conform/soft20.log tests/conform/datconform.log: datconform$(EXEEXT) datconform-2.0$(EXEEXT)
+tests/conform/soft20.log tests/conform/mutants20.log tests/conform/datconform.log: datconform$(EXEEXT) datconform-2.0$(EXEEXT)
 tests/conform/server.log tests/conform/datconform.log tests/conform/soft0.log tests/conform/strict.log tests/conform/mutants.log: datconform$(EXEEXT)
 
 # -rpath makes libtool build a shared object, although it is not installed.
@@ -21,3 +21,9 @@ libmutant_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DDATP_PLUGIN_VERSION='"$(P
 libmutant_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libmutant_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 libmutant_la_LIBADD = libdatp.la
+
+# It is preloaded, and so has no run path, and needs none of our libraries.
+check_LTLIBRARIES += libmutant20.la
+libmutant20_la_SOURCES = tests/conform/mutant20.c
+libmutant20_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libmutant20_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The clauses of DAT 2.0 have to fail: each mutant of mutant20.c breaks one rule, and the clause beside it has to turn red.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+
+# judged: a check of the clause's own failed, or its process did; it is not just that the test came to its end before
+judged()
+{
+	grep -E "^    got      (a crash|a hang|the process exited)" "$1" || grep '^    expected ' "$1" | grep -v 'expected the test reaches'
+}
+
+at_once=4
+
+# judge N MUTANT CLAUSE: what datconform says of the clause is in verdict.N, and its exit status in status.N
+judge()
+{
+	local status=0
+	DAT_SOFT_REALM=$DAT_SOFT_REALM-$1 MUTANT20=$2 LD_PRELOAD=$PWD/.libs/libmutant20.so \
+		./datconform --api 2.0 --ia soft0 --only "$3" --patience 2 --timeout 6 >"$tap_dir/verdict.$1" 2>&1 || status=$?
+	echo $status >"$tap_dir/status.$1"
+}
+
+# red N: the clause failed
+red()
+{
+	cat "$tap_dir/verdict.$1"
+	[ "$(cat "$tap_dir/status.$1")" -eq 1 ] && judged "$tap_dir/verdict.$1"
+}
+
+total=0
+pairs=()
+while read -r mutant clause; do
+	pairs+=("$mutant $clause")
+done <<END
+version_of_1 D20-01
+wait_has_class D20-02
+cno_has_class D20-03
+sizes_are_limits D20-04
+rdma_limited D20-04
+sizes_are_limits D20-05
+message_limited D20-05
+broken_untold D20-06
+broken_is_another D20-06
+atomic_right D20-07
+extension_flag D20-08
+outputs_needed D20-09
+status_needs_all D20-10
+minor_needed D20-11
+truncated D20-12
+mask_of_its_own D20-12
+data_read_only D20-13
+reject_without_data D20-14
+refused_reject_rejects D20-14
+negative_size_taken D20-15
+multipath_taken D20-16
+operation_unset D20-17
+context_unset D20-17
+zero_based_taken D20-18
+address_type_unchecked D20-19
+region_is_zero_based D20-20
+handle_unchecked D20-21
+unbind_needs_handle D20-22
+rmr_of_endpoint D20-23
+cno_without_proxy D20-24
+slot_is_empty D20-25
+prints D20-26
+trigger_untold D20-27
+named_is_null D20-30
+mtu_in_words D20-31
+reads_not_promised D20-31
+extension_not_told D20-32
+unknown_is_done D20-33
+query_is_empty D20-34
+immediate_swapped D20-40
+extension_untyped D20-40
+extension_length D20-40
+extension_is_ordinary D20-40
+extension_unsuppressed D20-41
+swap_never D20-42
+swap_always D20-42
+adds_twice D20-43
+atomics_unchecked D20-44
+extension_unpromised D20-45
+END
+for pair in "${pairs[@]}"; do
+	total=$((total + 1))
+	[ $total -le $at_once ] || wait -n
+	# shellcheck disable=SC2086 # two words
+	judge $total $pair &
+done
+wait
+for ((n = 1; n <= total; n++)); do
+	read -r mutant clause <<<"${pairs[n - 1]}"
+	tap "mutants of 2.0: $mutant turns $clause red" red $n
+done
+
+every_clause_has_a_mutant()
+{
+	cut -f1 "$top_srcdir/conform/clauses20.tsv" | grep '^D20' | sort >"$tap_dir/clauses"
+	printf '%s\n' "${pairs[@]}" | cut -d' ' -f2 | sort -u | diff - "$tap_dir/clauses"
+}
+tap 'mutants of 2.0: every clause that only 2.0 has is turned red by one' every_clause_has_a_mutant
+tap 'mutants of 2.0: without a mutant nothing is red' env LD_PRELOAD="$PWD/.libs/libmutant20.so" \
+	./datconform --api 2.0 --ia soft0 --jobs 6 --patience 20 --timeout 90 --only 'D20-*'
+tap_end

@@ -33,26 +33,6 @@
 #endif
 #define EXEC_HELP     8	     /* a helper takes this many pieces before it does other work */
 
-/*
- * Notes whether a thread of this process is accessing memory for this endpoint, in a place that
- * only this process can write: soft_ep.at_work, which is odd meanwhile. Builtins, because this word
- * is not shared, and the model checker replaces the atomics in these files. EP lock.
- */
-static void work_begin(struct soft_ep *ep)
-{
-	/*
-	 * Sequentially consistent, as the loads of the checks that follow: either those find what
-	 * the caller of soft_exec_look() has done, or soft_exec_look() finds this.
-	 */
-	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_SEQ_CST);
-}
-
-static void work_end(struct soft_ep *ep)
-{
-	/* release: all accesses to the memory */
-	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_RELEASE);
-}
-
 /* One direction of a connection, as seen from this process. */
 struct soft_dir {
 	struct soft_ep *ep;
@@ -276,7 +256,7 @@ static bool dir_may_coop(const struct soft_dir *dir, const struct soft_list *rem
 		return false;
 	if (!soft_share_reach(dir->peer, remote, dir->initiator, &reach))
 		return true;
-	soft_share_leave(dir->peer, &reach);
+	soft_share_leave(&reach);
 	return false;
 }
 
@@ -796,11 +776,19 @@ bool soft_exec_run(struct soft_ep *ep, bool initiator)
 
 	dir_init(&dir, ep, initiator);
 	ep->rest[initiator] = false;
-	work_begin(ep);
+	soft_work_begin(ep);
 	if (exec_try(&dir) || exec_help(&dir, &n))
 		any = exec_rounds(&dir, n);
-	work_end(ep);
+	soft_work_end(ep);
 	return any;
+}
+
+void soft_exec_go_on(struct soft_ep *ep)
+{
+	struct soft_dir dir;
+
+	dir_init(&dir, ep, true);
+	exec_rounds(&dir, 0);
 }
 
 void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg)

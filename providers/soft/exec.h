@@ -13,6 +13,12 @@
 bool soft_exec_run(struct soft_ep *ep, bool initiator);
 
 /*
+ * As soft_exec_run() of the initiator, for a thread that has taken the execution lock itself: executes what is in the
+ * queue, and releases the lock. EP lock held, between soft_work_begin() and soft_work_end().
+ */
+void soft_exec_go_on(struct soft_ep *ep);
+
+/*
  * Leaves the rest of these requests to the next poll of the queue that gets this direction's
  * completions, or to the service thread if nobody polls. EP lock, open.
  */
@@ -24,6 +30,26 @@ void soft_exec_later(struct soft_ep *ep, bool initiator);
  * message over another endpoint could overtake it. EP lock.
  */
 void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg);
+
+/*
+ * Notes whether a thread of this process is accessing memory for this endpoint, in a place that
+ * only this process can write: soft_ep.at_work, which is odd meanwhile. Builtins, because this word
+ * is not shared, and the model checker replaces the atomics in these files. EP lock.
+ */
+static inline void soft_work_begin(struct soft_ep *ep)
+{
+	/*
+	 * Sequentially consistent, as the loads of the checks that follow: either those find what
+	 * the caller of soft_exec_look() has done, or soft_exec_look() finds this.
+	 */
+	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void soft_work_end(struct soft_ep *ep)
+{
+	/* release: all accesses to the memory */
+	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_RELEASE);
+}
 
 /*
  * The parts of soft_exec_wait(), for a thread that must not wait: soft_exec_look() notes what

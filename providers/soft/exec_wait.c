@@ -23,7 +23,7 @@ void soft_exec_look(struct soft_exec_watch *watch, const struct soft_ep *ep, str
 {
 	watch->ep = ep;
 	watch->port = port;
-	/* sequentially consistent, both: after the caller's store that forbids new accesses; see work_begin() */
+	/* sequentially consistent, both: after the caller's store that forbids new accesses; see soft_work_begin() */
 	watch->exec_lock = atomic_load(&port->exec_lock);
 	watch->at_work = __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
 }

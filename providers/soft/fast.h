@@ -2,14 +2,15 @@
 /*
  * The fast path of most short messages, inlined into the plugin's table: a send of one short
  * segment into a cell, the post of its receive, and the poll that matches the two; that receive may
- * have a second segment. Invariant: whatever is not plain is left to the SDK's own data path, and
- * so to send.c and recv.c, before anything has been changed; those take plain messages as well,
- * with the same result.
+ * have a second segment. Also that of RDMA between one segment and a peer's memory that is mapped
+ * here. Invariant: whatever is not plain is left to the SDK's own data path, and so to send.c and
+ * recv.c, before anything has been changed; those take what is plain as well, with the same result.
  */
 #ifndef SOFT_FAST_H
 #define SOFT_FAST_H
 
 #include "cq.h"
+#include "exec_short.h"
 #include "held.h"
 #include "mr.h"
 #include "port.h"
@@ -122,6 +123,52 @@ soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 	biased = soft_post_lock(ep);
 	done = soft_plain_send_locked(soft_ep(ep), iov, cookie, flags);
 	soft_post_unlock(ep, DATP_SEND, biased);
+	return done;
+}
+
+/* ------------------------------------------------------------------ RDMA */
+
+/* Returns false if the operation is not plain. EP lock. */
+static inline __attribute__((always_inline)) bool
+soft_plain_rdma_locked(struct soft_ep *ep, const struct datp_sge *local, const struct datp_rge *remote, uint64_t len,
+		       DAT_CONTEXT cookie, unsigned int flags, enum datp_op op)
+{
+	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, op, cookie, flags);
+
+	/* relaxed: written under the EP lock */
+	if (!wqe || !ep->open ||
+	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED ||
+	    !soft_is_short(ep, len, remote) ||
+	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), local, op == DATP_RDMA_READ))
+		return false;
+	wqe->len = len;
+	ep->base.sq.posted++;
+	soft_short_rdma(ep, wqe, local, remote);
+	return true;
+}
+
+/* Returns false if the operation is not plain; then nothing has been posted. */
+static inline __attribute__((always_inline)) bool
+soft_plain_rdma(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triplets, DAT_CONTEXT cookie,
+		const DAT_RMR_TRIPLET *target, unsigned int flags, enum datp_op op)
+{
+	struct datp_ep *ep = (struct datp_ep *)datp_object(handle, DATP_EP);
+	const struct datp_sge *iov = (const struct datp_sge *)triplets;
+	const struct datp_rge *remote = (const struct datp_rge *)target;
+	bool done, biased;
+	uint64_t len;
+
+	if (__builtin_expect(!soft_plain_arguments(ep, iov, n, op) || !remote ||
+				     (flags & ~(unsigned int)DAT_COMPLETION_SUPPRESS_FLAG) ||
+				     iov->len > ep->attr.max_rdma_size,
+			     0))
+		return false;
+	len = op == DATP_RDMA_READ ? remote->len : iov->len;
+	if (__builtin_expect(op == DATP_RDMA_READ ? len > iov->len : len > remote->len, 0))
+		return false;
+	biased = soft_post_lock(ep);
+	done = soft_plain_rdma_locked(soft_ep(ep), iov, remote, len, cookie, flags, op);
+	soft_post_unlock(ep, op, biased);
 	return done;
 }
 

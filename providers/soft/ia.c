@@ -553,7 +553,7 @@ static const struct datp_ops soft_ops = {
 	.post_unlock = soft_post_unlock,
 };
 
-/* The SDK's data path, for operations that are not on the fast path, and for RDMA posts. */
+/* The SDK's data path, for operations that are not on the fast path. */
 DATP_FAST_PATH_LOCKED(soft_ops, post_lock_established, soft_post_unlock)
 
 static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -572,10 +572,26 @@ static DAT_RETURN soft_fast_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET 
 	return datp_fast_recv(ep, n, iov, cookie, flags);
 }
 
+static DAT_RETURN soft_fast_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				 const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	if (soft_plain_rdma(ep, n, iov, cookie, remote, (unsigned int)flags, DATP_RDMA_READ))
+		return DAT_SUCCESS;
+	return datp_fast_read(ep, n, iov, cookie, remote, flags);
+}
+
+static DAT_RETURN soft_fast_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				  const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	if (soft_plain_rdma(ep, n, iov, cookie, remote, (unsigned int)flags, DATP_RDMA_WRITE))
+		return DAT_SUCCESS;
+	return datp_fast_write(ep, n, iov, cookie, remote, flags);
+}
+
 static DAT_RETURN soft_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	return soft_plain_dequeue(evd, event, datp_fast_dequeue);
 }
 
-DATP_PROVIDER_FAST("soft", soft_ops, soft_fast_send, soft_fast_recv, datp_fast_read, datp_fast_write,
+DATP_PROVIDER_FAST("soft", soft_ops, soft_fast_send, soft_fast_recv, soft_fast_read, soft_fast_write,
 		   soft_fast_dequeue)

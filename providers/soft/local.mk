@@ -12,7 +12,8 @@ libdatsoft_la_SOURCES = \
 	providers/soft/convert.c providers/soft/convert.h \
 	providers/soft/coop.c providers/soft/coop.h \
 	providers/soft/cq.c providers/soft/cq.h \
-	providers/soft/exec.c providers/soft/exec.h providers/soft/exec_wait.c \
+	providers/soft/exec.c providers/soft/exec.h providers/soft/exec_short.c providers/soft/exec_short.h \
+	providers/soft/exec_wait.c \
 	providers/soft/fast.h \
 	providers/soft/fence.c providers/soft/fence.h \
 	providers/soft/guard.c providers/soft/guard.h \

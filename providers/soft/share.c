@@ -30,7 +30,7 @@
 /* A region that was mapped, or that could not be. Constant except `next` and `users`. */
 struct soft_share {
 	struct soft_share *next; /* share_lock */
-	uint32_t users;		 /* copies that are running; share_lock */
+	_Atomic uint32_t users;	 /* copies that are running; only with share_lock does one more begin */
 	uint32_t context;
 	uint64_t addr, len; /* in the peer's address space */
 	bool writable;
@@ -195,8 +195,8 @@ static struct soft_share *share_find_locked(struct soft_peer *peer, uint32_t con
 
 	while (share && share->context != context)
 		share = share->next;
-	if (share)
-		share->users++;
+	if (share) /* relaxed: shares_take() looks under the lock */
+		atomic_fetch_add_explicit(&share->users, 1, memory_order_relaxed);
 	return share;
 }
 
@@ -219,7 +219,7 @@ static struct soft_share *share_hold(struct soft_peer *peer, uint32_t context)
 	if (!other) {
 		struct soft_share **bucket = share_bucket(peer, context);
 
-		share->users = 1;
+		atomic_init(&share->users, 1);
 		share->next = *bucket;
 		*bucket = share;
 	}
@@ -250,14 +250,34 @@ static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
 }
 
 /* Returns where a buffer of the peer is mapped here, or NULL. */
-static unsigned char *share_at(const struct soft_share *share, const struct iovec *v, bool write)
+static unsigned char *share_at(const struct soft_share *share, uint64_t addr, uint64_t len, bool write)
 {
-	uint64_t offset = (uint64_t)(uintptr_t)v->iov_base - share->addr;
+	uint64_t offset = addr - share->addr;
 
-	if (!share->at || (write && !share->writable) || offset > share->len ||
-	    v->iov_len > share->len - offset)
+	if (!share->at || (write && !share->writable) || offset > share->len || len > share->len - offset)
 		return NULL;
 	return share->at + offset;
+}
+
+void soft_share_leave_one(struct soft_share *held)
+{
+	/* release: the copy; shares_take() acquires */
+	atomic_fetch_sub_explicit(&held->users, 1, memory_order_release);
+}
+
+unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held)
+{
+	uint32_t region = region_of(peer, buffer->rmr_context);
+	struct soft_share *share = region ? share_hold(peer, region) : NULL;
+	unsigned char *at;
+
+	if (!share)
+		return NULL;
+	at = share_at(share, buffer->addr, buffer->len, write);
+	if (!at)
+		soft_share_leave_one(share);
+	*held = share;
+	return at;
 }
 
 bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bool write,
@@ -269,30 +289,27 @@ bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bo
 	reach->list.sge = NULL;
 	reach->list.right = NULL;
 	for (int i = 0; i < remote->n; i++) {
-		struct iovec v = remote->iov[i];
-		uint32_t region = v.iov_len ? region_of(peer, remote->sge[i].lmr_context) : 0;
-		struct soft_share *share = region ? share_hold(peer, region) : NULL;
+		const struct iovec *v = &remote->iov[i];
+		const struct datp_rge buffer = { remote->sge[i].lmr_context, 0, (uintptr_t)v->iov_base, v->iov_len };
+		unsigned char *at;
 
-		if (share) {
-			reach->held[reach->n++] = share;
-			v.iov_base = share_at(share, &v, write);
-		}
-		if (v.iov_len && (!share || !v.iov_base)) {
-			soft_share_leave(peer, reach);
+		if (!v->iov_len)
+			continue;
+		at = soft_share_one(peer, &buffer, write, &reach->held[reach->n]);
+		if (!at) {
+			soft_share_leave(reach);
 			return false;
 		}
-		if (v.iov_len)
-			reach->list.iov[reach->list.n++] = v;
+		reach->n++;
+		reach->list.iov[reach->list.n++] = (struct iovec){ at, v->iov_len };
 	}
 	return true;
 }
 
-void soft_share_leave(struct soft_peer *peer, struct soft_reach *reach)
+void soft_share_leave(struct soft_reach *reach)
 {
-	datp_lock(&peer->share_lock);
 	while (reach->n)
-		reach->held[--reach->n]->users--;
-	datp_unlock(&peer->share_lock);
+		soft_share_leave_one(reach->held[--reach->n]);
 }
 
 /* Takes out of a peer's shares those of dead regions, or all of them, and puts them into a list. */
@@ -303,8 +320,8 @@ static void shares_take(struct soft_peer *peer, bool all, struct soft_share **ta
 		for (struct soft_share **p = &peer->shares[i], *share; (share = *p);) {
 			const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(share->context)];
 
-			/* relaxed: the doorbell was rung after the end of the region */
-			if (!all && (share->users ||
+			/* acquire: the copies have ended; relaxed: the doorbell was rung after the end of the region */
+			if (!all && (atomic_load_explicit(&share->users, memory_order_acquire) ||
 				     atomic_load_explicit(&mr->context, memory_order_relaxed) ==
 					     share->context)) {
 				p = &share->next;

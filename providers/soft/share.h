@@ -21,7 +21,25 @@ struct soft_reach {
  */
 bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bool write,
 		      struct soft_reach *reach);
-void soft_share_leave(struct soft_peer *peer, struct soft_reach *reach);
+void soft_share_leave(struct soft_reach *reach);
+
+/*
+ * The same for one buffer. Returns its address here, and *held for soft_share_leave_one(); returns NULL if it cannot be
+ * accessed here. The parameter `share` must not be off.
+ */
+unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held);
+void soft_share_leave_one(struct soft_share *held);
+
+/* Returns false if this context, which the program has passed, cannot open memory that is mapped here. A hint. */
+static inline bool soft_share_may(const struct soft_peer *peer, uint32_t context)
+{
+	const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(context)];
+
+	/* relaxed, both: soft_share_one() looks again when the access has been checked */
+	return peer->ia->want_share != SOFT_SHARE_OFF && SOFT_MR_INDEX(context) < SOFT_MR_COUNT &&
+	       (atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_FILE ||
+		atomic_load_explicit(&mr->lmr, memory_order_relaxed));
+}
 
 /* Unmaps the regions that no longer exist. Service thread. */
 void soft_shares_sweep(struct soft_ia *ia);

@@ -115,15 +115,21 @@ static int store_tail(unsigned char *to, const unsigned char *from, uint64_t len
 		      const struct soft_right *right)
 {
 	static const _Atomic uint32_t always;
-	const struct soft_right granted = { .open = &always };
+	static const struct soft_right granted = { .open = &always };
+	uint64_t size, v = 0;
 
+	if (!right)
+		right = &granted;
+	if (len == sizeof v) { /* a whole word: most writes end with one */
+		memcpy(&v, from, sizeof v);
+		return soft_guard_store(right, to, v, sizeof v) ? 0 : ESRCH;
+	}
 	while (len) {
-		uint64_t size = 8, v = 0;
-
+		size = 8;
 		while (size > len || ((uintptr_t)to & (size - 1)))
 			size >>= 1;
 		memcpy(&v, from, size);
-		if (!soft_guard_store(right ? right : &granted, to, v, (unsigned int)size))
+		if (!soft_guard_store(right, to, v, (unsigned int)size))
 			return ESRCH;
 		to += size;
 		from += size;
@@ -259,6 +265,18 @@ static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list
 	return store_tail(list_front(local, &one), last, tail, NULL);
 }
 
+int soft_copy_range(unsigned char *to, const unsigned char *from, uint64_t len, bool ordered,
+		    const struct soft_right *right)
+{
+	uint64_t tail = ordered ? tail_length((uintptr_t)to, len) : 0;
+
+	if (len > tail && !right)
+		memmove(to, from, len - tail);
+	else if (len > tail && !soft_guard_move(right, to, from, len - tail))
+		return ESRCH;
+	return store_tail(to + len - tail, from + len - tail, tail, right);
+}
+
 /*
  * copy_list() of one range to one range: most short transfers. Each list has at least `len` bytes in its
  * first buffer.
@@ -266,17 +284,11 @@ static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list
 static int copy_one(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered,
 		    const struct soft_right *right)
 {
-	unsigned char *d = to->iov[0].iov_base;
-	const unsigned char *s = from->iov[0].iov_base;
-	uint64_t tail = ordered ? tail_length((uintptr_t)d, len) : 0;
+	unsigned char *d = to->iov[0].iov_base, *s = from->iov[0].iov_base;
 
 	to->iov[0] = (struct iovec){ d + len, to->iov[0].iov_len - len };
-	from->iov[0] = (struct iovec){ (char *)from->iov[0].iov_base + len, from->iov[0].iov_len - len };
-	if (len > tail && !right)
-		memmove(d, s, len - tail);
-	else if (len > tail && !soft_guard_move(right, d, s, len - tail))
-		return ESRCH;
-	return store_tail(d + len - tail, s + len - tail, tail, right);
+	from->iov[0] = (struct iovec){ s + len, from->iov[0].iov_len - len };
+	return soft_copy_range(d, s, len, ordered, right);
 }
 
 static bool is_one(const struct soft_list *list, uint64_t len)
@@ -312,7 +324,7 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 		return ESRCH;
 	if (soft_share_reach(peer, remote, write, &reach)) {
 		error = xfer_here(write, ordered, local, &reach.list, len, remote->right);
-		soft_share_leave(peer, &reach);
+		soft_share_leave(&reach);
 		soft_list_skip(remote, len); /* as every other way does */
 		return error;
 	}

@@ -66,6 +66,12 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
 	     uint64_t len);
 
+/*
+ * The same between two ranges that this process can both access; right: that to the peer's memory in one of them, or
+ * NULL. Returns 0, or ESRCH if the right is lost.
+ */
+int soft_copy_range(unsigned char *to, const unsigned char *from, uint64_t len, bool ordered,
+		    const struct soft_right *right);
 /* The same within this process. */
 void soft_copy_list(struct soft_list *to, struct soft_list *from, uint64_t len, bool ordered);
 

@@ -214,13 +214,13 @@ endif
 # sanitizers do not understand.
 if !SANITIZED
 check_PROGRAMS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test \
-	tests/soft/model_attack_test tests/soft/model_srq_test
+	tests/soft/model_attack_test tests/soft/model_short_test tests/soft/model_srq_test
 TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_test tests/soft/model_bias_test \
-	tests/soft/model_attack_test tests/soft/model_srq_test
+	tests/soft/model_attack_test tests/soft/model_short_test tests/soft/model_srq_test
 endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
-	providers/soft/exec.c providers/soft/exec_wait.c \
+	providers/soft/exec.c providers/soft/exec_short.c providers/soft/exec_wait.c \
 	providers/soft/held.c \
 	providers/soft/coop.c \
 	providers/soft/port.c \
@@ -243,6 +243,9 @@ tests_soft_model_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_mix_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_mix_test.c
 tests_soft_model_mix_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_mix_test_LDADD = $(SOFT_TEST_LIBS)
+tests_soft_model_short_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_short_test.c
+tests_soft_model_short_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
+tests_soft_model_short_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_attack_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_attack.c tests/soft/model_attack.h \
 	tests/soft/model_attack_test.c
 tests_soft_model_attack_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)

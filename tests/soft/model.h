@@ -170,6 +170,9 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define SOFT_COOP_PATIENCE	  1
 #define soft_copy_short(...)	  model_copy(__VA_ARGS__)
 #define soft_xfer(...)		  model_xfer(__VA_ARGS__)
+#define soft_copy_range(...)	  model_copy_range(__VA_ARGS__)
+#define soft_share_one(...)	  model_share_one(__VA_ARGS__)
+#define soft_share_leave_one(...) model_share_leave_one(__VA_ARGS__)
 #define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
 #define soft_request_atomic(r)	  model_atomic(r)

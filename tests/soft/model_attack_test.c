@@ -179,6 +179,19 @@ static void post_plain(struct side *side, bool recv)
 		(void)soft_plain_send(&side->ep.base, 1, triplet, cookie, 0);
 }
 
+static void post_plain_rdma(struct side *side, enum datp_op op)
+{
+	struct side *other = side == &world.b ? &world.a : &world.b;
+	struct datp_sge sge = { .lmr_context = region(side), .addr = (uintptr_t)buffer(side),
+				.len = lengths[model_attack_random(sizeof(lengths) / sizeof(*lengths))] };
+	struct datp_rge remote = { .rmr_context = region(other), .addr = (uintptr_t)buffer(other), .len = sge.len };
+	DAT_CONTEXT cookie = { .as_64 = side->ep.base.sq.posted & (POSTS - 1) };
+
+	if (has_room(side, false))
+		(void)soft_plain_rdma(&side->ep.base, 1, (const DAT_LMR_TRIPLET *)&sge, cookie,
+				      (const DAT_RMR_TRIPLET *)&remote, 0, op);
+}
+
 /* Ends a connection as teardown.c does, where no wait is longer than the bound. */
 static void end_connection(struct side *side)
 {
@@ -215,7 +228,7 @@ static void do_something(struct side *side)
 {
 	struct soft_cq *cq = &side->evd.cq;
 
-	switch (model_attack_random(15)) {
+	switch (model_attack_random(17)) {
 	case 0: post_one(side, DATP_RECV); break;
 	case 1: post_one(side, DATP_SEND); break;
 	case 2: post_one(side, DATP_RDMA_WRITE); break;
@@ -228,6 +241,8 @@ static void do_something(struct side *side)
 	case 9: post_one(side, (enum datp_op)DATP_WRITE_IMM); break;
 	case 10: post_one(side, (enum datp_op)DATP_CMP_SWAP); break;
 	case 11: post_one(side, (enum datp_op)DATP_FETCH_ADD); break;
+	case 12: post_plain_rdma(side, DATP_RDMA_WRITE); break;
+	case 13: post_plain_rdma(side, DATP_RDMA_READ); break;
 	default: world_poll(side);
 	}
 }
@@ -355,7 +370,7 @@ static void open_attacked(void)
 	shown = calloc(SOFT_MR_COUNT, sizeof(*shown));
 	REQUIRE(own && shown);
 	register_one(OURS, memory.ours, DAT_MEM_PRIV_ALL_FLAG | DATP_MEM_PRIV_REMOTE_ATOMIC);
-	register_one(THEIRS, memory.theirs, DAT_MEM_PRIV_ALL_FLAG);
+	register_one(THEIRS, memory.theirs, DAT_MEM_PRIV_ALL_FLAG | SOFT_MR_SHARED);
 	register_one(READ_ONLY, memory.read_only, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
 	memcpy(shown, own, REGIONS * sizeof(*shown));
 	free(world.ia->mr);

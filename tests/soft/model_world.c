@@ -17,6 +17,7 @@
 #include "providers/soft/recv.h"
 #include "providers/soft/request.h"
 #include "providers/soft/send.h"
+#include "providers/soft/share.h"
 #include "providers/soft/srq.h"
 #include "providers/soft/xfer.h"
 
@@ -29,6 +30,9 @@ struct world world;
 
 int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
 	       uint64_t len);
+int model_copy_range(unsigned char *to, const unsigned char *from, uint64_t len, bool ordered, const struct soft_right *right);
+unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held);
+void model_share_leave_one(struct soft_share *held);
 enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 			      bool local_write);
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
@@ -78,6 +82,30 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 	return 0;
 }
 
+/* The peer's memory is at the same address here. */
+unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held)
+{
+	(void)peer, (void)write;
+	*held = NULL;
+	return (unsigned char *)(uintptr_t)buffer->addr;
+}
+
+void model_share_leave_one(struct soft_share *held)
+{
+	(void)held;
+}
+
+/* Only a write is ordered. */
+int model_copy_range(unsigned char *to, const unsigned char *from, uint64_t len, bool ordered, const struct soft_right *right)
+{
+	struct soft_list local, remote;
+
+	soft_list_one(&local, (uintptr_t)(ordered ? from : to), len);
+	soft_list_one(&remote, (uintptr_t)(ordered ? to : from), len);
+	remote.right = right;
+	return model_xfer(NULL, ordered, ordered, &local, &remote, len);
+}
+
 /* The peer may be stopped for longer than the bound before any step, except the steps of a copy, and goes on later. */
 bool model_bound_over(void)
 {
@@ -97,7 +125,7 @@ enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const s
 
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need)
 {
-	return !world.copies || real_check_remote(table, pz, remote, need);
+	return world.copies ? real_check_remote(table, pz, remote, need) : !atomic_load(&world.no_region);
 }
 
 /* An access of 8 bytes to this process's memory, which is checked as a copy is. */
@@ -361,6 +389,7 @@ static void world_open(void)
 	world.ia = calloc(1, sizeof(*world.ia));
 	REQUIRE(world.ia != NULL);
 	world.ia->peer_of_name = calloc(SOFT_PORT_MAX, sizeof(*world.ia->peer_of_name));
+	world.ia->want_share = SOFT_SHARE_ON;
 	REQUIRE(world.ia->peer_of_name != NULL && soft_ports_init(world.ia) == DATP_OK);
 	REQUIRE(soft_arena_new(&world.ia->arena) == DATP_OK);
 	region_open();
@@ -425,9 +454,10 @@ static void side_create(struct side *side)
 	ep->obj.ia = &world.ia->base;
 	atomic_store(&ep->obj.tag, DATP_TAG(DATP_EP));
 	atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
-	ep->attr.max_message_size = UINT64_MAX;
+	ep->attr.max_message_size = ep->attr.max_rdma_size = UINT64_MAX;
 	ep->attr.max_recv_dtos = ep->attr.max_request_dtos = POSTS;
 	ep->attr.max_recv_iov = ep->attr.max_request_iov = 1;
+	ep->attr.max_rdma_read_iov = ep->attr.max_rdma_write_iov = 1;
 	ep->recv_evd = ep->request_evd = &queue_of(side)->evd.base;
 	ep->rq.ring = side->recv;
 	ep->sq.ring = side->request;
@@ -601,6 +631,16 @@ void world_post_plain(struct side *side, bool recv, const char *payload, uint64_
 	if (!(recv ? soft_plain_recv(&side->ep.base, 1, triplet, cookie, 0)
 		   : soft_plain_send(&side->ep.base, 1, triplet, cookie, 0)))
 		post(side, recv, &sge);
+}
+
+bool world_write(struct side *side, const char *from, const char *to, uint64_t len)
+{
+	struct datp_sge sge = { .lmr_context = REGION, .addr = (uintptr_t)from, .len = len };
+	struct datp_rge remote = { .rmr_context = REGION, .addr = (uintptr_t)to, .len = len };
+	DAT_CONTEXT cookie = { .as_64 = side->ep.base.sq.posted };
+
+	return soft_plain_rdma(&side->ep.base, 1, (const DAT_LMR_TRIPLET *)&sge, cookie, (const DAT_RMR_TRIPLET *)&remote, 0,
+			       DATP_RDMA_WRITE);
 }
 
 /* As libdatp, which gives each receive an element of its own. */

@@ -83,6 +83,8 @@ void world_explore(const struct model_scenario *scenario);
 void world_post(struct side *side, bool recv, const char *payload, uint64_t len);
 /* The same with a registered segment; if the operation is plain, by the plugin's fast path. */
 void world_post_plain(struct side *side, bool recv, const char *payload, uint64_t len);
+/* Posts an RDMA write by the plugin's fast path. Returns false if it is not plain; then nothing is posted. */
+bool world_write(struct side *side, const char *from, const char *to, uint64_t len);
 /* A receive for whichever of b and d comes first. */
 void world_post_shared(const char *payload, uint64_t len);
 /*

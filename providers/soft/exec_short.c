@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The executor of a short request: one RDMA read or write between a segment and memory of the peer that is mapped here,
+ * within its post. It takes the execution lock, checks, copies and releases as exec.c does and in the same order, without
+ * what only other requests need. Invariant: such a request is in the queue while it is executed, because a thread that
+ * frees a region finds there whether the holder of the execution lock may touch that region (quiesce.c). So exec.c can
+ * execute it instead, and does if anything is unusual, with or without the execution lock.
+ */
+#include "exec_short.h"
+#include "exec.h"
+#include "mr.h"
+#include "recv.h"
+#include "xfer.h"
+
+/* Takes the execution lock if nobody holds it. */
+static bool lock_take(struct soft_port *port, uint32_t gen)
+{
+	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
+
+	/* sequentially consistent: as in exec_try() */
+	return SOFT_EXEC_GEN(word) == gen && !(word & SOFT_EXEC_HELD) &&
+	       atomic_compare_exchange_strong(&port->exec_lock, &word, word | SOFT_EXEC_HELD);
+}
+
+/*
+ * Releases it. Another round, if one was requested, would find the queue empty. Returns false if exec.c has to release it,
+ * because the other side has changed the word meanwhile.
+ */
+static bool lock_release(struct soft_port *port, uint32_t gen)
+{
+	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
+	uint64_t next = SOFT_EXEC_NEXT(word, gen) | (word & SOFT_EXEC_HELPED);
+
+	/* release: all accesses to the peer's memory. Nobody else releases what this thread holds */
+	return SOFT_EXEC_GEN(word) == gen &&
+	       atomic_compare_exchange_strong_explicit(&port->exec_lock, &word, next, memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
+/* Returns true if the request at `seq` is the next one, and the connection is open on both sides. Execution lock held. */
+static bool may_execute(const struct soft_ep *ep, uint32_t gen, uint32_t seq)
+{
+	/* relaxed, both: written under the execution lock. Sequentially consistent, the others: as in dir_open() */
+	return atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed) == seq &&
+	       !atomic_load_explicit(&ep->port->failed, memory_order_relaxed) &&
+	       atomic_load(&ep->port->open) == gen && atomic_load(&ep->rport->open) == ep->rgen &&
+	       /* acquire: the flag is set before the pid can belong to another process */
+	       !atomic_load_explicit(&ep->peer->dead, memory_order_acquire);
+}
+
+/*
+ * Returns true if the segment, which this post has checked, is still registered. Its region has not changed if its
+ * context is valid.
+ */
+static bool local_lives(const struct soft_ep *ep, const struct datp_sge *local)
+{
+	const struct soft_mr *own = soft_ia(ep->base.obj.ia)->own;
+
+	/* sequentially consistent: see mr_kill() */
+	return atomic_load(&own[SOFT_MR_INDEX(local->lmr_context)].context) == local->lmr_context;
+}
+
+/* Checks both ranges, and copies. Returns false if exec.c has to execute the request. Execution lock held. */
+static bool execute(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *local, const struct datp_rge *remote)
+{
+	const struct soft_right right = { .open = &ep->rport->open, .gen = ep->rgen };
+	struct datp_rge target = { remote->rmr_context, 0, remote->addr, wqe->len };
+	bool write = wqe->op == DATP_RDMA_WRITE;
+	unsigned char *here = (unsigned char *)(uintptr_t)local->addr, *there;
+	struct soft_share *held;
+	int error;
+
+	if (!local_lives(ep, local) ||
+	    !soft_mr_check_remote(ep->peer->mr, SOFT_ONCE(ep->rport->pz), &target,
+				  write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG))
+		return false;
+	there = soft_share_one(ep->peer, &target, write, &held);
+	if (!there)
+		return false;
+	error = write ? soft_copy_range(there, here, wqe->len, true, &right) :
+			soft_copy_range(here, there, wqe->len, false, &right);
+	soft_share_leave_one(held);
+	return !error;
+}
+
+/*
+ * Executes the request at `seq`, the only one in the queue. Returns true if it has succeeded; returns false if exec.c has
+ * done what can be done.
+ */
+static bool run(struct soft_ep *ep, const struct datp_wqe *wqe, uint32_t seq, const struct datp_sge *local,
+		const struct datp_rge *remote)
+{
+	/* relaxed: written under the EP lock */
+	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
+	struct soft_port *port = ep->port;
+	bool done;
+
+	soft_work_begin(ep);
+	if (!lock_take(port, gen)) {
+		soft_work_end(ep);
+		soft_exec_run(ep, true);
+		return false;
+	}
+	done = may_execute(ep, gen, seq) && execute(ep, wqe, local, remote);
+	if (done) {
+		ep->executed = seq + 1;
+		/* release: a thread that waits for accesses to end takes the request for done */
+		atomic_store_explicit(&port->sq_done, seq + 1, memory_order_release);
+	}
+	if (!done || !lock_release(port, gen))
+		soft_exec_go_on(ep);
+	soft_work_end(ep);
+	return done;
+}
+
+void soft_short_rdma(struct soft_ep *ep, struct datp_wqe *wqe, const struct datp_sge *local, const struct datp_rge *remote)
+{
+	/* relaxed: written under the EP lock */
+	uint32_t posted = atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
+
+	e->op = wqe->op;
+	e->solicited = e->has_place = 0;
+	e->n = 1;
+	e->len = wqe->len;
+	e->remote = *remote;
+	e->sge[0] = *local;
+	/* release: the request; the executor acquires */
+	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
+	if (!run(ep, wqe, posted, local, remote)) {
+		soft_sq_reap(ep);
+		return;
+	}
+	ep->sq_reaped++;
+	datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, false);
+}

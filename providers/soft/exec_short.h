@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RDMA requests that are executed at once by loads and stores, because the peer's memory is mapped here. */
+#ifndef SOFT_EXEC_SHORT_H
+#define SOFT_EXEC_SHORT_H
+
+#include "share.h"
+
+/*
+ * Returns true if an RDMA request of `len` bytes and one segment may be such a request: no request waits before it, and
+ * the peer's memory may be mapped here. `remote` is the program's. EP lock, open.
+ */
+static inline bool soft_is_short(const struct soft_ep *ep, uint64_t len, const struct datp_rge *remote)
+{
+	/* relaxed: written under the EP lock */
+	return len && !ep->failing && !ep->peer->self && !soft_ia(ep->base.obj.ia)->strict &&
+	       ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
+	       soft_share_may(ep->peer, remote->rmr_context);
+}
+
+/*
+ * Puts such a request into the queue, executes it and completes it, or lets exec.c do so. wqe->len bytes are moved; the
+ * segment `local` has been checked, and holds at least so many. EP lock, soft_is_short().
+ */
+void soft_short_rdma(struct soft_ep *ep, struct datp_wqe *wqe, const struct datp_sge *local, const struct datp_rge *remote);
+
+#endif

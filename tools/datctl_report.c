@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +24,17 @@
 #include "json.h"
 
 const char datctl_report_help[] =
-	"Usage: datctl report [--json]\n"
+	"Usage: datctl report [--root DIR] [--json]\n"
 	"Print what is needed to investigate a problem, as text to be sent: the versions of\n"
 	"OpenDAT, kernel and distribution, limits of this process, the variables of 'datctl env',\n"
-	"the files of the registry with their text, RDMA devices and their interfaces, kernel\n"
-	"modules for RDMA, and the results of 'datctl check'. It does not contain the name of the\n"
-	"host and other variables, but addresses and names of adapters: read it before you send it.\n"
+	"the files of the registry with their text, RDMA devices with their drivers, firmware and\n"
+	"interfaces, kernel modules for RDMA, and the results of 'datctl check'. It does not contain\n"
+	"the name of the host and other variables, but addresses and names of adapters: read it\n"
+	"before you send it.\n"
 	"\n"
-	"  --json   print JSON, without the text of the files and the results of 'datctl check',\n"
-	"           which has a --json of its own\n";
+	"  --root DIR   look for devices in DIR/sys and DIR/dev\n"
+	"  --json       print JSON, without the text of the files and the results of 'datctl check',\n"
+	"               which has a --json of its own\n";
 
 static void heading(const char *text)
 {
@@ -134,11 +137,46 @@ static void registry_json(void)
 	conf_free(&conf);
 }
 
-static void devices_print(bool json)
+static const char *known(const char *text)
+{
+	return text[0] != '\0' ? text : "unknown";
+}
+
+/* One line for a device, before those of its ports. */
+static void about_print(const char *root, const char *device)
+{
+	struct rdma_about about;
+
+	device_describe(root, device, &about);
+	printf("%s: driver %s%s%s, firmware %s, model %s, board %s, hardware revision %s, PCI %s\n", device,
+	       about.driver[0] != '\0' ? about.driver : "none, a software device", about.version[0] != '\0' ? " " : "",
+	       about.version, known(about.firmware), known(about.model), known(about.board), known(about.revision),
+	       about.pci[0] != '\0' ? about.pci : "none");
+}
+
+/* What sysfs does not tell is null. */
+static void about_json(const char *root, const char *device)
+{
+	struct rdma_about about;
+	const struct {
+		const char *name, *value;
+	} parts[] = {
+		{ "driver", about.driver },	{ "driver_version", about.version },
+		{ "firmware", about.firmware }, { "model", about.model },
+		{ "board", about.board },	{ "hardware_revision", about.revision },
+		{ "pci", about.pci },
+	};
+
+	device_describe(root, device, &about);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		json_string(parts[i].name, parts[i].value[0] != '\0' ? parts[i].value : NULL);
+}
+
+static void devices_print(const char *root, bool json)
 {
 	struct devices devices;
 
-	if (devices_scan(&devices, "") != 0)
+	if (devices_scan(&devices, root) != 0)
 		return;
 	for (size_t i = 0; i < devices.count; i++) {
 		const struct rdma_port *p = &devices.port[i];
@@ -156,8 +194,11 @@ static void devices_print(bool json)
 			json_string("address", address);
 			json_string("node", p->node);
 			json_string("node_error", p->node_errno ? strerror(p->node_errno) : NULL);
+			about_json(root, p->device);
 			json_end();
 		} else {
+			if (i == 0 || strcmp(p[-1].device, p->device) != 0)
+				about_print(root, p->device);
 			printf("%s port %u: %s, %s, interface %s, address %s, node %s: %s\n",
 			       p->device, p->port, port_kind_name(p->kind), p->state,
 			       p->netdev[0] != '\0' ? p->netdev : "none", address,
@@ -194,9 +235,10 @@ static void modules_print(bool json)
 	conffile_free(&file);
 }
 
-static void text_report(const struct utsname *uts, const char *system)
+static void text_report(const struct utsname *uts, const char *system, const char *root)
 {
 	char *arguments[] = { (char *)"report", NULL };
+	char *check[] = { (char *)"check", (char *)"--root", (char *)(uintptr_t)root, NULL };
 
 	printf("== versions\nOpenDAT %s\n%s %s %s\n%s\n", PACKAGE_VERSION, uts->sysname,
 	       uts->release, uts->machine, system);
@@ -208,14 +250,14 @@ static void text_report(const struct utsname *uts, const char *system)
 	datctl_which(1, arguments);
 	files_print();
 	heading("RDMA devices");
-	devices_print(false);
+	devices_print(root, false);
 	heading("kernel modules for RDMA");
 	modules_print(false);
 	heading("datctl check");
-	datctl_check(1, arguments);
+	datctl_check(3, check);
 }
 
-static void json_report(const struct utsname *uts, const char *system)
+static void json_report(const struct utsname *uts, const char *system, const char *root)
 {
 	json_object(NULL);
 	json_string("opendat", PACKAGE_VERSION);
@@ -227,7 +269,7 @@ static void json_report(const struct utsname *uts, const char *system)
 	json_end();
 	registry_json();
 	json_array("rdma_ports");
-	devices_print(true);
+	devices_print(root, true);
 	json_end();
 	json_array("modules");
 	modules_print(true);
@@ -237,19 +279,28 @@ static void json_report(const struct utsname *uts, const char *system)
 
 int datctl_report(int argc, char **argv)
 {
-	bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+	const char *root = "";
 	struct utsname uts;
+	bool json = false;
 	char *system;
 
-	if (argc > 1 + json)
-		return datctl_unwanted("report", argv[1 + json]);
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			json = true;
+		else if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
+			root = argv[++i];
+		else if (strcmp(argv[i], "--root") == 0)
+			return cli_usage("report: --root: its value is missing");
+		else
+			return datctl_unwanted("report", argv[i]);
+	}
 	memset(&uts, 0, sizeof(uts));
 	uname(&uts);
 	system = distribution();
 	if (json)
-		json_report(&uts, system);
+		json_report(&uts, system, root);
 	else
-		text_report(&uts, system);
+		text_report(&uts, system, root);
 	free(system);
 	return CLI_OK;
 }

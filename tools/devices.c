@@ -246,6 +246,59 @@ int devices_scan(struct devices *devices, const char *root)
 	return 0;
 }
 
+/* Reads a file of the device, and makes the text safe to print in a line. */
+__attribute__((format(printf, 3, 4))) static void about_read(char *text, size_t size, const char *fmt, ...)
+{
+	char path[512];
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(path, sizeof(path), fmt, args);
+	va_end(args);
+	text[0] = '\0';
+	if (n < 0 || n >= (int)sizeof(path) || !line_read(text, size, "%s", path))
+		return;
+	for (char *c = text; *c != '\0'; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	/* mlx4 and others end the words with spaces */
+	for (size_t i = strlen(text); i > 0 && text[i - 1] == ' '; i--)
+		text[i - 1] = '\0';
+}
+
+/* The driver is where a link leads to: device/driver -> ../../../bus/pci/drivers/mlx5_core. */
+static void driver_read(const char *root, const char *device, struct rdma_about *about)
+{
+	char path[512], target[512];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%.63s/device/driver", root, device);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	name = strrchr(target, '/');
+	snprintf(about->driver, sizeof(about->driver), "%.63s", name != NULL ? name + 1 : target);
+	about_read(about->version, sizeof(about->version),
+		   "%s/sys/class/infiniband/%.63s/device/driver/module/version", root, device);
+}
+
+void device_describe(const char *root, const char *device, struct rdma_about *about)
+{
+	char vendor[16], part[16];
+
+	memset(about, 0, sizeof(*about));
+	driver_read(root, device, about);
+	about_read(about->firmware, sizeof(about->firmware), "%s/sys/class/infiniband/%.63s/fw_ver", root, device);
+	about_read(about->model, sizeof(about->model), "%s/sys/class/infiniband/%.63s/hca_type", root, device);
+	about_read(about->board, sizeof(about->board), "%s/sys/class/infiniband/%.63s/board_id", root, device);
+	about_read(about->revision, sizeof(about->revision), "%s/sys/class/infiniband/%.63s/hw_rev", root, device);
+	about_read(vendor, sizeof(vendor), "%s/sys/class/infiniband/%.63s/device/vendor", root, device);
+	about_read(part, sizeof(part), "%s/sys/class/infiniband/%.63s/device/device", root, device);
+	if (vendor[0] != '\0' && part[0] != '\0')
+		snprintf(about->pci, sizeof(about->pci), "%s:%s", vendor, part);
+}
+
 void devices_free(struct devices *devices)
 {
 	free(devices->port);

@@ -24,6 +24,17 @@ struct rdma_port {
 	int node_errno;		/* why the node cannot be opened, or 0 */
 };
 
+/* The hardware and the software of a device; "" for what sysfs does not tell. */
+struct rdma_about {
+	char driver[64];	/* "mlx5_core"; "" for a software device, which has no card below it */
+	char version[64];	/* of the driver's module, which modules within the kernel do not have */
+	char firmware[64];	/* "16.35.2000" */
+	char model[64];		/* "MT4119" */
+	char board[64];		/* "MT_0000000010" */
+	char revision[32];	/* of the hardware */
+	char pci[32];		/* "0x15b3:0x1017", the ids of vendor and device */
+};
+
 struct devices {
 	struct rdma_port *port;
 	size_t count;
@@ -33,6 +44,7 @@ struct devices {
 /* root is put before /sys and /dev: "" for this host. Returns 0 or -ENOMEM. */
 int devices_scan(struct devices *devices, const char *root);
 void devices_free(struct devices *devices);
+void device_describe(const char *root, const char *device, struct rdma_about *about);
 
 /* Returns the port that a line of dat.conf means by `name`, an interface or a device, or NULL. */
 const struct rdma_port *devices_find(const struct devices *devices, const char *name,

@@ -77,6 +77,18 @@ discover_finds_both_and_they_work()
 	exits_with 0
 }
 
+# Software devices have no card, so no driver of one and no model. siw tells no firmware; what rxe tells depends on the kernel.
+report_tells_of_the_devices_and_the_kernel()
+{
+	run ./datctl report
+	exits_with 0
+	prints "^Linux $(uname -r) "
+	prints '^rxe0: driver none, a software device, firmware .*, model unknown, .* PCI none$'
+	prints '^siw0: driver none, a software device, firmware .*, model unknown, .* PCI none$'
+	prints '^rxe0 port 1: RoCE, ACTIVE, interface eth0, '
+	prints '^rdma_rxe$'
+}
+
 ping_works_over_both()
 {
 	local adapter
@@ -224,7 +236,7 @@ a_peer_without_a_server_is_told_from_an_unreachable_one()
 	prints "^FAIL  roce-eth0 .*$LAB_IB can be reached, but nobody accepts at connection qualifier 7933"
 }
 
-tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work ping_works_over_both programs_of_20_work_over_both \
+tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work report_tells_of_the_devices_and_the_kernel ping_works_over_both programs_of_20_work_over_both \
 	ping_ends_in_order_where_a_completion_is_late \
 	an_absent_device_is_named \
 	a_port_that_is_down_is_named an_interface_without_address_is_named a_missing_device_node_is_named \

@@ -326,6 +326,55 @@ report_holds_what_helps_and_no_secret()
 	python3 -m json.tool "$out" >/dev/null || fails 'no JSON'
 }
 
+# A host with one card of two ports and a software device
+host_with_a_card()
+{
+	local port rdma=$1/sys/class/infiniband card=$1/sys/devices/pci0000:00/0000:17:00.0
+	mkdir -p "$card" "$1/sys/bus/pci/drivers/mlx5_core" "$1/sys/module/mlx5_core" "$rdma/rxe0/ports/1"
+	for port in 1 2; do
+		mkdir -p "$rdma/mlx5_0/ports/$port"
+		echo '4: ACTIVE' >"$rdma/mlx5_0/ports/$port/state"
+		echo InfiniBand >"$rdma/mlx5_0/ports/$port/link_layer"
+	done
+	echo '1: CA' >"$rdma/mlx5_0/node_type"
+	echo 16.35.2000 >"$rdma/mlx5_0/fw_ver"
+	echo MT4119 >"$rdma/mlx5_0/hca_type"
+	echo 'MT_0000000010  ' >"$rdma/mlx5_0/board_id"
+	echo 0 >"$rdma/mlx5_0/hw_rev"
+	printf 'somehost mlx5_0\n' >"$rdma/mlx5_0/node_desc"
+	echo 0x15b3 >"$card/vendor"
+	echo 0x1017 >"$card/device"
+	echo 5.8-1 >"$1/sys/module/mlx5_core/version"
+	ln -s ../../../bus/pci/drivers/mlx5_core "$card/driver"
+	ln -s ../../../../module/mlx5_core "$1/sys/bus/pci/drivers/mlx5_core/module"
+	ln -s "../../../devices/pci0000:00/0000:17:00.0" "$rdma/mlx5_0/device"
+	echo Ethernet >"$rdma/rxe0/ports/1/link_layer"
+	echo >"$rdma/rxe0/fw_ver"
+}
+
+report_tells_driver_firmware_and_model_of_each_device()
+{
+	host_with_a_card "$dir/card"
+	run ./datctl report --root "$dir/card"
+	exits_with 0
+	prints '^mlx5_0: driver mlx5_core 5.8-1, firmware 16.35.2000, model MT4119, board MT_0000000010, hardware revision 0, PCI 0x15b3:0x1017$'
+	prints '^mlx5_0 port 1: InfiniBand, ACTIVE, '
+	prints '^mlx5_0 port 2: InfiniBand, ACTIVE, '
+	prints '^rxe0: driver none, a software device, firmware unknown, model unknown, '
+	[ "$(grep -c '^mlx5_0: ' "$out")" -eq 1 ] || fails 'the device is described more than once'
+	! grep -q somehost "$out" || fails "the name of the host is in it, which the device's description has"
+	run ./datctl report --json --root "$dir/card"
+	exits_with 0
+	prints '"driver": "mlx5_core"'
+	prints '"driver_version": "5.8-1"'
+	prints '"firmware": "16.35.2000"'
+	prints '"pci": "0x15b3:0x1017"'
+	prints '"driver": null'
+	run ./datctl report --root
+	exits_with 2
+	says 'report: --root: its value is missing'
+}
+
 # complete WORD...: what bash would offer for the last word of this line
 complete_line()
 {
@@ -453,7 +502,7 @@ tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_l
 	list_shows_entries_of_other_versions a_line_of_12_that_serves_20_is_marked \
 	which_knows_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
-	list_and_show_speak_json report_holds_what_helps_and_no_secret completion_offers_commands_options_and_adapters \
+	list_and_show_speak_json report_holds_what_helps_and_no_secret report_tells_driver_firmware_and_model_of_each_device completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \
 	list_escapes_control_characters messages_escape_control_characters show_of_an_unknown_adapter_fails_and_names_it \
 	a_mistyped_command_or_option_says_what_was_meant json_may_stand_behind_the_adapter \

@@ -29,8 +29,9 @@
  *
  * The poll lock of an EVD serialises evd_poll, and with it the transport's own completion queue. A lock that
  * belongs to the transport comes after EP and before EVD, unless it is held only around the transport's own
- * data. The comment of each upcall (datp_*) says which locks it takes: the caller must not hold any that comes
- * later in the order.
+ * data. One that no op takes with a lock of libdatp held may come before all of these, and only under such a lock
+ * may a thread hold two EP locks. The comment of each upcall (datp_*) says which locks it takes: the caller must
+ * not hold any that comes later in the order.
  *
  * THREADS. Ops are called on consumers' threads, or on the IA's service thread where the comment of the op says
  * so. Each IA has one service thread (datp_loop_*). It does connection management and notification, and never
@@ -279,7 +280,7 @@ struct datp_ep {
 	struct datp_ep_attr attr;
 	struct datp_wq rq, sq;
 	struct sockaddr_storage remote_address; /* EP lock */
-	/* port qualifiers. The transport sets them, after ep_create under the EP lock */
+	/* port qualifiers. The transport sets them: in ep_create, or later under the EP lock */
 	uint64_t local_port, remote_port;
 	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
 	_Atomic(uint32_t) held;
@@ -665,7 +666,7 @@ DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);
 /* PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR; DISCONNECTED: the peer gave no answer, seen as NON_PEER_REJECTED */
 DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why);
-/* DISCONNECTED or BROKEN */
+/* DISCONNECTED or BROKEN; before the connection is established it is a failed attempt, as by datp_cm_failed() */
 DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 
 /*

@@ -267,8 +267,8 @@ int remote_host(const char *ia_name, unsigned int port, unsigned int hello_s)
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	getnameinfo((struct sockaddr *)&address, (socklen_t)remote_address_size(&address), name,
 		    sizeof(name), number, sizeof(number), NI_NUMERICHOST | NI_NUMERICSERV);
-	fprintf(stderr, "datconform: %s serves: datconform --ia %s --connect %s%s%s:%s\n", ia_name,
-		ia_name, address.ss_family == AF_INET6 ? "[" : "", name,
+	fprintf(stderr, "datconform: %s serves: datconform%s --ia %s --connect %s%s%s:%s\n", ia_name,
+		API_MAJOR == 1 ? "" : " --api " API_NAME, ia_name, address.ss_family == AF_INET6 ? "[" : "", name,
 		address.ss_family == AF_INET6 ? "]" : "", number);
 	if (signals >= 0)
 		serve_all(listener, signals, ia_name, hello_s);

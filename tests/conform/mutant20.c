@@ -68,6 +68,8 @@ static void bend(DAT_EVENT *event)
 	case DAT_DTO_COMPLETION_EVENT:
 		if (breaks("operation_unset"))
 			event->event_data.dto_completion_event_data.operation = (DAT_DTOS)0x55;
+		if (breaks("cookie_cut"))
+			event->event_data.dto_completion_event_data.user_cookie.as_64 &= 0xffffffff;
 		if (breaks("context_unset"))
 			event->event_data.dto_completion_event_data.rmr_context = 0xa5a5a5a5;
 		break;
@@ -79,9 +81,26 @@ static void bend(DAT_EVENT *event)
 		if (breaks("broken_is_another"))
 			event->event_data.asynch_error_event_data.dat_handle = event->evd_handle;
 		break;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		if (breaks("peer_is_non_peer"))
+			event->event_number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+		break;
 	default: break;
 	}
+	if (breaks("event_without_evd"))
+		event->evd_handle = DAT_HANDLE_NULL;
 }
+
+#define FUNCTION dat_evd_dequeue
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_RETURN ret = NEXT(evd, event);
+
+	if (ret == DAT_SUCCESS)
+		bend(event);
+	return TYPE(ret) == DAT_QUEUE_EMPTY && breaks("empty_has_class") ? REFUSED(DAT_QUEUE_EMPTY) : ret;
+}
+#undef FUNCTION
 
 #define FUNCTION dat_evd_wait
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
@@ -90,8 +109,11 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 
 	while (ret == DAT_SUCCESS && event->event_number == DAT_ASYNC_ERROR_EP_BROKEN && breaks("broken_untold"))
 		ret = NEXT(evd, timeout, threshold, event, nmore);
-	if (ret == DAT_SUCCESS)
+	if (ret == DAT_SUCCESS) {
 		bend(event);
+		if (breaks("nmore_zero"))
+			*nmore = 0;
+	}
 	if (TYPE(ret) == DAT_TIMEOUT_EXPIRED && breaks("wait_has_class"))
 		ret = REFUSED(DAT_TIMEOUT_EXPIRED);
 	return ret;
@@ -203,6 +225,8 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT size, const DAT_PVOID data)
 		NEXT(cr, 0, NULL);
 		return REFUSED(DAT_MODEL_NOT_SUPPORTED);
 	}
+	if (breaks("cr_reject_nothing"))
+		return DAT_SUCCESS;
 	if (size < 0 && breaks("negative_size_taken"))
 		return DAT_SUCCESS;
 	return NEXT(cr, size, data);
@@ -233,6 +257,8 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PA
 {
 	DAT_RETURN ret = NEXT(lmr, mask, param);
 
+	if (ret == DAT_SUCCESS && breaks("region_without_pz"))
+		param->pz_handle = DAT_HANDLE_NULL;
 	if (ret == DAT_SUCCESS && breaks("region_is_zero_based"))
 		param->va_type = DAT_VA_TYPE_ZB;
 	return ret;

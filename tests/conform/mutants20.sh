@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The clauses of DAT 2.0 have to fail: each mutant of mutant20.c breaks one rule, and the clause beside it has to turn red.
+# The clauses of DAT 2.0 have to fail: each mutant of mutant20.c breaks one rule, and the clause beside it has to turn red. Some are
+# for clauses that hold in 1.2 as well; most of these have their mutants in mutants.sh, since their tests have the same source.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
@@ -33,6 +34,13 @@ pairs=()
 while read -r mutant clause; do
 	pairs+=("$mutant $clause")
 done <<END
+empty_has_class CONSUMER-63
+nmore_zero EVD_WAIT-09
+event_without_evd GEN-12
+peer_is_non_peer CR_REJECT-03
+cr_reject_nothing CR_REJECT-02
+cookie_cut EP_RECV-22
+region_without_pz LMR_QUERY-04
 version_of_1 D20-01
 wait_has_class D20-02
 cno_has_class D20-03
@@ -98,7 +106,7 @@ done
 every_clause_has_a_mutant()
 {
 	cut -f1 "$top_srcdir/conform/clauses20.tsv" | grep '^D20' | sort >"$tap_dir/clauses"
-	printf '%s\n' "${pairs[@]}" | cut -d' ' -f2 | sort -u | diff - "$tap_dir/clauses"
+	printf '%s\n' "${pairs[@]}" | cut -d' ' -f2 | grep '^D20' | sort -u | diff - "$tap_dir/clauses"
 }
 tap 'mutants of 2.0: every clause that only 2.0 has is turned red by one' every_clause_has_a_mutant
 tap 'mutants of 2.0: without a mutant nothing is red' env LD_PRELOAD="$PWD/.libs/libmutant20.so" \

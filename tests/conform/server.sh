@@ -89,6 +89,23 @@ crowd_here()
 }
 refusals_told() { [ "$(grep -c 'is refused: an address gets' "$tap_dir/server")" -ge 1 ] && [ "$(wc -l <"$tap_dir/server")" -lt 20 ]; }
 
+# The other version of uDAPL has structures of another size.
+of_2_0()
+{
+	local status=0 two
+	./datconform --api 2.0 --ia soft0 --server --port 0 --patience 5 2>"$tap_dir/two" &
+	two=$!
+	until grep -q serves "$tap_dir/two" || ! kill -0 $two; do sleep 0.1; done
+	grep -F 'datconform --api 2.0 --ia soft0 --connect' "$tap_dir/two" &&
+		./datconform --api 2.0 --ia soft0 --connect "$(reached two)" --patience 20 --only 'CR_QUERY-0*' --only D20-17 >"$tap_dir/judged" &&
+		grep -E '^[0-9]+ passed, 0 failed, [0-9]+ skipped' "$tap_dir/judged" || status=$?
+	./datconform --ia soft0 --connect "$(reached two)" --patience 20 2>"$tap_dir/refused"
+	[ $? -eq 3 ] && grep 'it is not a datconform of this version for uDAPL 1.2' "$tap_dir/refused" || status=1
+	kill -TERM $two
+	wait $two
+	return $status
+}
+
 tap 'server: it says how to be reached' test -n "$at"
 tap 'server: clauses with two sides are judged with it' judged
 tap 'server: clauses of one side are not run' only_two
@@ -104,5 +121,6 @@ tap 'server: when it is killed, what is left is untested, and the status says so
 kill -TERM $server
 wait $server
 tap 'server: it ends well when asked to' test $? -eq 0
+tap 'server: one of 2.0 judges with clients of 2.0, and with no others' of_2_0
 tap 'server: without it, there is nothing to judge' tap_status 3 few --only CR_QUERY-04
 tap_end

@@ -4,11 +4,12 @@
 # that all tests have, so a --timeout here replaces theirs.
 FABRIC_TESTS = verbs_test adapters_test profiles_test datctl_test wire_test dat20_test fault_test hostile_test api_test vipl_test \
 	hosts_test vipl_hosts_test
-# `make fabric/conform_test.trs` runs this test, and check-fabric does not. Over a device a connection qualifier is a port, and a
+# `make fabric/conform_test.trs` runs the first of these tests, and check-fabric runs neither. Over a device a connection qualifier is a port, and a
 # port that datconform has found unused may be the source port of another connection when datconform listens there.
-FABRIC_OTHER_TESTS = conform_test
+FABRIC_OTHER_TESTS = conform_test conform20_test
 FABRIC_HOST_TESTS = lab_test
 FABRIC_OPTIONS_conform_test = --timeout 2400
+FABRIC_OPTIONS_conform20_test = --timeout 2400
 FABRIC_OPTIONS_datctl_test = --timeout 1200
 FABRIC_OPTIONS_fault_test = --timeout 1200
 FABRIC_OPTIONS_hosts_test = --hosts 2

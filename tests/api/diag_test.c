@@ -5,6 +5,8 @@
  * that is in use. ep_test tests that nothing is printed by default.
  */
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -390,6 +392,57 @@ static void wrong_argument_is_named_with_its_value_and_limit(void)
 		   "dat_evd_clear_unwaitable()");
 }
 
+static void wrong_argument_of_a_cno_call_is_named(void)
+{
+	DAT_OS_WAIT_PROXY_AGENT none = { 0 };
+	DAT_CNO_HANDLE cno;
+
+	CHECK_DIAG(dat_cno_create(api.ia, none, NULL), DAT_INVALID_PARAMETER, "dat_cno_create is refused", "cno_handle is NULL");
+	CHECK_DIAG(dat_cno_create((DAT_IA_HANDLE)api.pz, none, &cno), DAT_INVALID_HANDLE, "dat_cno_create", "");
+	CHECK_DIAG(dat_cno_modify_agent((DAT_CNO_HANDLE)api.pz, none), DAT_INVALID_HANDLE, "dat_cno_modify_agent is refused",
+		   "another type (protection zone instead of CNO)");
+}
+
+static void refused_dequeue_names_its_argument_once(void)
+{
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_DTO_FLAG);
+	DAT_EVENT event;
+
+	CHECK_DIAG(dat_evd_dequeue(evd, NULL), DAT_INVALID_PARAMETER, "dat_evd_dequeue is refused", "event is NULL");
+	check_stderr_begin();
+	CHECK_DAT(dat_evd_dequeue(evd, NULL), DAT_INVALID_PARAMETER);
+	CHECK_DAT(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	CHECK_EQ_STR(check_stderr_end(), "");
+	CHECK_DIAG(dat_evd_dequeue((DAT_EVD_HANDLE)api.pz, &event), DAT_INVALID_HANDLE, "dat_evd_dequeue is refused",
+		   "another type (protection zone instead of EVD)");
+}
+
+static void *wait_for_an_event(void *evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	CHECK_DAT(dat_evd_wait((DAT_EVD_HANDLE)evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), DAT_SUCCESS);
+	return NULL;
+}
+
+static void dequeue_beside_a_waiter_is_refused_with_the_reason(void)
+{
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_SOFTWARE_FLAG);
+	DAT_EVENT event, wake = { .event_number = DAT_SOFTWARE_EVENT };
+	const char *text;
+	pthread_t thread;
+
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, wait_for_an_event, evd), 0);
+	check_stderr_begin();
+	while (DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY)
+		sched_yield();
+	text = check_stderr_end();
+	CHECK(strstr(text, "dat_evd_dequeue is refused") && strstr(text, "another thread waits at this EVD"));
+	CHECK_DAT(dat_evd_post_se(evd, &wake), DAT_SUCCESS);
+	CHECK_EQ_INT(pthread_join(thread, NULL), 0);
+}
+
 /* Such a handle reaches no provider, so libdat reports it. */
 static void freed_handle_is_named_with_the_call(void)
 {
@@ -445,6 +498,9 @@ static const struct check_test debug_tests[] = {
 	CHECK_TEST(graceful_close_names_what_is_open),
 	CHECK_TEST(wrong_state_of_an_endpoint_is_named_with_the_way_out),
 	CHECK_TEST(wrong_argument_is_named_with_its_value_and_limit),
+	CHECK_TEST(wrong_argument_of_a_cno_call_is_named),
+	CHECK_TEST(refused_dequeue_names_its_argument_once),
+	CHECK_TEST(dequeue_beside_a_waiter_is_refused_with_the_reason),
 	CHECK_TEST(freed_handle_is_named_with_the_call),
 	CHECK_TEST(timeout_and_empty_queue_say_nothing),
 	CHECK_END

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Logs at level debug why a call that moves no data was refused: the call, its error, the argument
+ * Logs at level debug why a call that posts nothing was refused: the call, its error, the argument
  * or the object that is the cause, and a remedy. dat12_diag.c does so for posts and binds. Invariant:
  * results that programs provoke on purpose (a timeout, an empty queue) are not logged, and neither
  * is what another message explains already.
@@ -355,6 +355,9 @@ static bool say_state(struct refused *r)
 		return SAY(r, "dat_evd_set_unwaitable() was called for this EVD: call dat_evd_clear_unwaitable(), or take "
 			      "the events by dat_evd_dequeue()");
 	case DATP_ERR_STATE_EVD_WAITER:
+		if (is_call(r, "evd_dequeue"))
+			return SAY(r, "another thread waits at this EVD, and only that thread takes its events meanwhile: "
+				      "dequeue when it has returned, or give the threads EVDs of their own");
 		return SAY(r, "another thread waits at this EVD already, and only one may: give the threads EVDs of their own");
 	case DATP_ERR_STATE_EVD_CONFIG_THRESHOLD:
 		return SAY(r, "the EVD has completions that do not all wake a waiter (DAT_COMPLETION_UNSIGNALLED_FLAG or "
@@ -509,7 +512,13 @@ static bool say_unsupported(struct refused *r)
 
 /* ------------------------------------------------------------------ the message */
 
-/* Returns true if the program expects this result, or another message tells about it. */
+/* Returns true if the second argument of the call is the agent of a CNO. */
+static bool is_cno_agent(const struct refused *r)
+{
+	return is_call(r, "cno_create") || is_call(r, "cno_modify_agent");
+}
+
+/* Returns true if the program expects this result, or if another message explains it. */
 static bool is_known(const struct refused *r)
 {
 	switch (r->err) {
@@ -518,15 +527,19 @@ static bool is_known(const struct refused *r)
 	case DATP_ERR_INTERRUPTED:
 	case DATP_ERR_QUEUE_EMPTY:
 	case DATP_ERR_ABORT:
-	case DATP_ERR_QUAL_IN_USE: /* diag_listen() */
-	case DATP_ERR_ADDRESS:	   /* diag_connect_refused(), as the next two */
+	case DATP_ERR_QUAL_IN_USE: /* diag_listen() explains it */
+	case DATP_ERR_ADDRESS:	   /* diag_connect_refused() explains this and the next one */
 	case DATP_ERR_ADDRESS_UNREACHABLE:
 		return true;
 	case DATP_ERR_ADDRESS_UNSUPPORTED:
 		return false;
 	default:
-		/* dat12_diag.c; ep.c and ep_attr.c name each attribute; ia_close() is called by an agent */
-		return is_call(r, "rmr_bind") || (is_call(r, "ia_close") && r->err == DATP_ERR_STATE) ||
+		/*
+		 * dat12_diag.c explains binds, agent_ok() explains agents, and ep.c and ep_attr.c name the
+		 * attribute of an endpoint. An agent may have called ia_close(), which says so itself.
+		 */
+		return is_call(r, "rmr_bind") || (is_cno_agent(r) && position_of(r) == 2) ||
+		       (is_call(r, "ia_close") && r->err == DATP_ERR_STATE) ||
 		       (is_call(r, "ep_modify") && r->err == DATP_ERR_PARAM) ||
 		       ((is_call(r, "ep_create") || is_call(r, "ep_create_with_srq")) &&
 			(r->err == DATP_ERR_PARAM || position_of(r)));
@@ -599,7 +612,7 @@ void dat12_close_refused(struct datp_ia *ia, DAT_CLOSE_FLAGS flags, DAT_RETURN r
 
 /* ------------------------------------------------------------------ calls that wait */
 
-/* Logs a wait that was refused, and returns what it returned. A wait can be cancelled, but not while this logs. */
+/* Logs a call that was refused, and returns what it returned. The thread cannot be cancelled while this logs. */
 static DAT_RETURN waited(const struct dat12_call *call, const uint64_t *w, DAT_RETURN ret)
 {
 	struct cancel own;
@@ -639,6 +652,27 @@ static DAT_RETURN refused_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_
 	return waited(&call, w, dat12_cno_wait(cno, timeout, evd));
 }
 
+/* ------------------------------------------------------------------ dequeue */
+
+/*
+ * Logs a dequeue that was refused. A program may poll an EVD in a loop, so each cause is logged once for
+ * an EVD. The table has this function at level debug only, so otherwise a dequeue does not pay for it.
+ */
+static DAT_RETURN refused_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	static const struct datp_arg args[] = { { "evd_handle", DATP_ARG_HANDLE }, { "event", DATP_ARG_EVENT } };
+	static const struct dat12_call call = { "evd_dequeue", 2, args };
+	const uint64_t w[] = { (uintptr_t)handle, (uintptr_t)event };
+	struct datp_evd *evd = obj_get(NULL, handle, DATP_EVD);
+	DAT_RETURN ret = evd ? ia_priv(evd->obj.ia)->plugin->desc->fast.evd_dequeue(handle, event) :
+			       datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
+	const uintptr_t cause[] = { (uintptr_t)handle, ret };
+
+	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY || !log_once("dequeue", cause, sizeof(cause)))
+		return ret;
+	return waited(&call, w, ret);
+}
+
 void dat12_refused_fill(DAT_PROVIDER *table)
 {
 	const int debug = 4;
@@ -647,4 +681,5 @@ void dat12_refused_fill(DAT_PROVIDER *table)
 		return;
 	table->evd_wait_func = refused_evd_wait;
 	table->cno_wait_func = refused_cno_wait;
+	table->evd_dequeue_func = refused_evd_dequeue;
 }

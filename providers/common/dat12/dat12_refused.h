@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What level debug says about a refused call, as far as it is neither a post nor a bind (dat12_diag.c). */
+/* The messages of level debug about refused calls, except posts and binds, which dat12_diag.c explains. */
 #ifndef DAT12_REFUSED_H
 #define DAT12_REFUSED_H
 
@@ -21,7 +21,7 @@ struct dat12_call {
 void dat12_refused(const struct dat12_call *call, const uint64_t *w, DAT_RETURN ret);
 /* The same for a refused dat_ia_close(). */
 void dat12_close_refused(struct datp_ia *ia, DAT_CLOSE_FLAGS flags, DAT_RETURN ret);
-/* Puts functions that log a refusal in front of the calls that wait. */
+/* At level debug, puts functions that log a refusal in front of the calls that wait and of dat_evd_dequeue(). */
 void dat12_refused_fill(DAT_PROVIDER *table);
 
 #endif

@@ -73,6 +73,50 @@ static DAT_RETURN whole_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGI
 	return ret;
 }
 
+static DAT_RETURN whole_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno)
+{
+	/* agent takes one word here, which is not used: dat12_cno_create() itself says why it refuses one */
+	static const struct datp_arg args[] = {
+		{ "ia_handle", DATP_ARG_HANDLE },
+		{ "agent", DATP_ARG_HEX64 },
+		{ "cno_handle", DATP_ARG_OUT_HANDLE },
+	};
+	static const struct dat12_call call = { "cno_create", 3, args };
+	struct cancel own;
+	DAT_RETURN ret;
+
+	cancel_off(&own);
+	ret = dat12_cno_create(ia, agent, cno);
+	if (ret != DAT_SUCCESS) {
+		const uint64_t w[] = { (uintptr_t)ia, 0, (uintptr_t)cno };
+
+		dat12_refused(&call, w, ret);
+	}
+	cancel_restore(&own);
+	return ret;
+}
+
+static DAT_RETURN whole_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	static const struct datp_arg args[] = {
+		{ "cno_handle", DATP_ARG_HANDLE },
+		{ "agent", DATP_ARG_HEX64 },
+	};
+	static const struct dat12_call call = { "cno_modify_agent", 2, args };
+	struct cancel own;
+	DAT_RETURN ret;
+
+	cancel_off(&own);
+	ret = dat12_cno_modify_agent(cno, agent);
+	if (ret != DAT_SUCCESS) {
+		const uint64_t w[] = { (uintptr_t)cno, 0 };
+
+		dat12_refused(&call, w, ret);
+	}
+	cancel_restore(&own);
+	return ret;
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static const DAT_PROVIDER dat12_template = {
@@ -81,8 +125,8 @@ static const DAT_PROVIDER dat12_template = {
 	.set_consumer_context_func = whole_set_consumer_context,
 	.get_consumer_context_func = whole_get_consumer_context,
 	.get_handle_type_func = whole_get_handle_type,
-	.cno_create_func = dat12_cno_create,
-	.cno_modify_agent_func = dat12_cno_modify_agent,
+	.cno_create_func = whole_cno_create,
+	.cno_modify_agent_func = whole_cno_modify_agent,
 	.cno_query_func = whole_cno_query,
 	.cno_free_func = whole_cno_free,
 	.cno_wait_func = dat12_cno_wait,

@@ -14,6 +14,7 @@
 #include "conn.h"
 #include "coop.h"
 #include "cq.h"
+#include "guard.h"
 #include "ia.h"
 #include "mr.h"
 #include "peer.h"
@@ -482,10 +483,32 @@ static bool exec_write_imm(struct soft_dir *dir, const struct soft_request *r, u
 	return true;
 }
 
+/* Executes an atomic operation on a word that is mapped here. Returns false if it is not, or if the right is lost. */
+static bool atomic_mapped(struct soft_dir *dir, struct soft_sqe *e, const struct soft_request *r, const struct datp_rge *word)
+{
+	uint64_t value = r->operand;
+	struct soft_share *held;
+	unsigned char *at;
+	bool done;
+
+	/* acquire: as in soft_xfer() */
+	if (dir->peer->ia->want_share == SOFT_SHARE_OFF || atomic_load_explicit(&dir->peer->dead, memory_order_acquire))
+		return false;
+	at = soft_share_one(dir->peer, word, true, &held);
+	if (!at)
+		return false;
+	done = r->op == DATP_FETCH_ADD ? soft_guard_fetch_add(&dir->right, (uint64_t *)(void *)at, &value) :
+					 soft_guard_cmp_swap(&dir->right, (uint64_t *)(void *)at, &value, r->swap);
+	soft_share_leave_one(held);
+	e->old = value;
+	return done;
+}
+
 /*
  * Executes an atomic operation. It is atomic in respect of the target's own instructions, because a processor
- * executes it in the target's process, or in this one if the target is in it. So the initiator leaves it to the
- * target; then this returns false. The old value goes into the request, where the initiator finds it.
+ * executes it: in this process if the target is in it or the word is mapped here, otherwise in the target's process.
+ * So the initiator leaves the latter to the target; then this returns false. The old value goes into the request, where
+ * the initiator finds it.
  */
 static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct soft_request *r, uint8_t *status)
 {
@@ -493,13 +516,14 @@ static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct s
 
 	if (r->n != 1 || r->len != word.len || word.addr % word.len)
 		return dir_nonsense(dir);
-	dir->targets = dir->initiator && !dir->peer->self;
-	if (dir->targets)
-		return false;
 	if (!soft_mr_check_atomic(dir_windows(dir, false), dir_tpz(dir), &word) ||
 	    (!dir->initiator && !soft_mr_check_own(soft_ia(dir->ep->base.obj.ia), &word, true))) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
+	}
+	if (dir->initiator && !dir->peer->self) {
+		dir->targets = !atomic_mapped(dir, e, r, &word);
+		return !dir->targets;
 	}
 	e->old = soft_request_atomic(r);
 	return true;

@@ -74,8 +74,10 @@ bool soft_guard_holds(void)
  * in __rseq_cs, has the address of the sequence, its length, and the address where an interrupted thread continues. The
  * signature that the kernel requires precedes the latter, as the argument of an instruction that is never executed. The word
  * is checked after the descriptor has been stored; program order is enough, because the kernel interrupts this thread itself.
+ * `prelude` are instructions that are executed at each beginning.
  */
-#define SEQUENCE_BEGIN                                                                             \
+#define SEQUENCE_BEGIN SEQUENCE_BEGIN_WITH("")
+#define SEQUENCE_BEGIN_WITH(prelude)                                                               \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
 	".balign 32\n"                                                                             \
 	"3:\n\t"                                                                                   \
@@ -88,7 +90,7 @@ bool soft_guard_holds(void)
 	"4:\n\t"                                                                                   \
 	"jmp 5f\n\t"                                                                               \
 	".popsection\n"                                                                            \
-	"5:\n\t"                                                                                   \
+	"5:\n\t" prelude                                                                           \
 	"leaq 3b(%%rip), %%rax\n\t"                                                                \
 	"movq %%rax, %%fs:8(%[area])\n"                                                            \
 	"1:\n\t"                                                                                   \
@@ -248,6 +250,36 @@ static long store_restartable(const struct soft_right *right, void *to, uint64_t
 	return result;
 }
 
+/*
+ * The atomic instruction is the last of its sequence, so it is executed once. Returns 0, and in *value, which holds the
+ * operand before, what the word was; returns 1 if the right is lost.
+ */
+#define ATOMIC_RESTARTABLE(insn)                                                                   \
+	__asm__ volatile(SEQUENCE_BEGIN_WITH("movl $1, %%ecx\n\t") "movq %[operand], %%rax\n\t"    \
+								   "xorl %%ecx, %%ecx\n\t" insn    \
+								   ", (%[word_])\n" SEQUENCE_END     \
+			 : "=&a"(*value), "=&c"(lost)                                              \
+			 : SEQUENCE_INPUTS, [word_] "r"(word), [operand] "r"(operand), [swap] "r"(swap) \
+			 : "cc", "memory")
+
+static int fetch_add_restartable(const struct soft_right *right, uint64_t *word, uint64_t *value)
+{
+	uint64_t operand = *value, swap = 0;
+	int lost;
+
+	ATOMIC_RESTARTABLE("lock xaddq %%rax");
+	return lost;
+}
+
+static int cmp_swap_restartable(const struct soft_right *right, uint64_t *word, uint64_t *value, uint64_t swap)
+{
+	uint64_t operand = *value;
+	int lost;
+
+	ATOMIC_RESTARTABLE("lock cmpxchgq %[swap]");
+	return lost;
+}
+
 ssize_t soft_guard_copy(const struct soft_right *right, pid_t pid, bool write,
 			const struct iovec *local, unsigned long local_n, const struct iovec *remote,
 			unsigned long remote_n)
@@ -290,6 +322,18 @@ static long store_restartable(const struct soft_right *right, void *to, uint64_t
 	return 0;
 }
 
+static int fetch_add_restartable(const struct soft_right *right, uint64_t *word, uint64_t *value)
+{
+	(void)right, (void)word, (void)value;
+	return 0;
+}
+
+static int cmp_swap_restartable(const struct soft_right *right, uint64_t *word, uint64_t *value, uint64_t swap)
+{
+	(void)right, (void)word, (void)value, (void)swap;
+	return 0;
+}
+
 #endif
 
 bool soft_guard_move(const struct soft_right *right, void *to, const void *from, uint64_t len)
@@ -325,5 +369,27 @@ bool soft_guard_store(const struct soft_right *right, void *to, uint64_t value, 
 		__atomic_store_n((uint16_t *)to, (uint16_t)value, __ATOMIC_RELEASE);
 	else
 		__atomic_store_n((unsigned char *)to, (unsigned char)value, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool soft_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64_t *value)
+{
+	if (soft_guard_holds())
+		return fetch_add_restartable(right, word, value) == 0;
+	if (!right_holds(right))
+		return false;
+	/* sequentially consistent, as the atomics of a program are by default */
+	*value = __atomic_fetch_add(word, *value, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+bool soft_guard_cmp_swap(const struct soft_right *right, uint64_t *word, uint64_t *value, uint64_t swap)
+{
+	if (soft_guard_holds())
+		return cmp_swap_restartable(right, word, value, swap) == 0;
+	if (!right_holds(right))
+		return false;
+	/* sequentially consistent, as above */
+	(void)__atomic_compare_exchange_n(word, value, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	return true;
 }

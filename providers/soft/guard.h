@@ -23,6 +23,14 @@ bool soft_guard_move(const struct soft_right *right, void *to, const void *from,
 /* Makes one naturally aligned store of 1, 2, 4 or 8 bytes, before which everything copied earlier is visible. */
 bool soft_guard_store(const struct soft_right *right, void *to, uint64_t value, unsigned int size);
 
+/*
+ * One atomic operation on a word of memory that is shared with a peer, which is executed once. *value is what is added,
+ * or what the word is compared with, and becomes what the word was. Return false if the right is lost; then the word is
+ * as it was.
+ */
+bool soft_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64_t *value);
+bool soft_guard_cmp_swap(const struct soft_right *right, uint64_t *word, uint64_t *value, uint64_t swap);
+
 /* Returns true if the check and the copy are one step on this machine, see guard.c. */
 bool soft_guard_holds(void);
 

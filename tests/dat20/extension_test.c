@@ -4,11 +4,15 @@
  * fetch-and-add. The parent initiates; the child has the memory and the receives, and does what the parent asks for
  * over a socket. The adapter is that of OPENDAT_TEST_IA, or else soft0.
  */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -200,6 +204,24 @@ static void end_connection(void)
 	SUCCEEDS(dat_ep_free(me.ep));
 	while (dat_evd_dequeue(me.dto, &event) == DAT_SUCCESS || dat_evd_dequeue(me.conn, &event) == DAT_SUCCESS)
 		;
+}
+
+/* The process has memory that its peers can map, if OPENDAT_TEST_MEMORY is memfd. */
+static int is_mapped(void)
+{
+	const char *kind = getenv("OPENDAT_TEST_MEMORY");
+
+	return kind && strcmp(kind, "memfd") == 0;
+}
+
+static void make_mappable(void)
+{
+	int fd = memfd_create("extension_test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	expect(fd >= 0 && ftruncate(fd, SIZE) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0 &&
+	       mmap(memory.bytes, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == memory.bytes,
+	       "the memory cannot be made a file's");
+	close(fd);
 }
 
 /* ------------------------------------------------------------------ the child */
@@ -724,6 +746,28 @@ static void goes_through_an_rmr(void)
 	report("an RMR with both rights lets a peer add, and no other");
 }
 
+/* Nobody in the target has to be awake for an operation on a word that is mapped here. */
+static void adds_while_the_target_is_stopped(pid_t pid)
+{
+	static const char stopped[] = "a target that is stopped holds up no operation on mapped memory";
+	uint64_t before;
+	char done;
+
+	if (!is_mapped()) {
+		printf("ok %d - %s # SKIP of OPENDAT_TEST_MEMORY=memfd only\n", ++tests, stopped);
+		return;
+	}
+	ask('c', &done, 1);
+	before = add(1);
+	kill(pid, SIGSTOP);
+	for (uint64_t i = 1; i <= ADDS && !differs; i++)
+		expect(add(1) == before + i, "an addition has not been made");
+	expect(swap(before + ADDS + 1, 7) == before + ADDS + 1 && swap(8, 9) == 7, "a swap has not been made");
+	kill(pid, SIGCONT);
+	expect(word_there() == 7, "the target finds another word");
+	report(stopped);
+}
+
 int main(void)
 {
 	char conf[] = "/tmp/opendat-extension-XXXXXX";
@@ -745,6 +789,8 @@ int main(void)
 	pid = fork();
 	talk = pair[pid == 0];
 	close(pair[pid != 0]);
+	if (is_mapped())
+		make_mappable();
 	if (pid == 0)
 		child();
 	open_side();
@@ -757,6 +803,7 @@ int main(void)
 		uses_an_srq();
 		swaps_and_adds();
 		adds_beside_the_processor();
+		adds_while_the_target_is_stopped(pid);
 		refuses();
 		needs_rights();
 		goes_through_an_rmr();

@@ -19,7 +19,8 @@ tests_dat20_extension_test_SOURCES = tests/dat20/extension_test.c
 tests_dat20_extension_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_extension_test_LDADD = libdat2.la
 EXTRA_tests_dat20_extension_test_DEPENDENCIES = libdatsoft.la
-TESTS += tests/dat20/extension_test
+TESTS += tests/dat20/extension_test tests/dat20/extension_mapped.sh
+EXTRA_DIST += tests/dat20/extension_mapped.sh
 
 check_PROGRAMS += tests/dat20/lines_test
 tests_dat20_lines_test_SOURCES = tests/dat20/lines_test.c

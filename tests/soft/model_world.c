@@ -13,6 +13,7 @@
 #include "providers/soft/arena.h"
 #include "providers/soft/cq.h"
 #include "providers/soft/fast.h"
+#include "providers/soft/guard.h"
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/request.h"
@@ -93,6 +94,19 @@ unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *bu
 void model_share_leave_one(struct soft_share *held)
 {
 	(void)held;
+}
+
+/* The peer's memory is not looked at, as in copies. */
+bool model_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64_t *value)
+{
+	(void)word, (void)value;
+	return atomic_load(right->open) == right->gen;
+}
+
+bool model_guard_cmp_swap(const struct soft_right *right, uint64_t *word, uint64_t *value, uint64_t swap)
+{
+	(void)word, (void)value, (void)swap;
+	return atomic_load(right->open) == right->gen;
 }
 
 /* Only a write is ordered. */

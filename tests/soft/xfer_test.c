@@ -464,6 +464,73 @@ static void copies_that_are_interrupted_are_whole(void)
 	setitimer(ITIMER_REAL, &never, NULL);
 }
 
+static void operations_need_the_right(void)
+{
+	uint64_t shared_word = 5, value = 3;
+
+	CHECK(!soft_guard_fetch_add(&gone, &shared_word, &value));
+	value = 5;
+	CHECK(!soft_guard_cmp_swap(&gone, &shared_word, &value, 9));
+	CHECK_EQ_INT(shared_word, 5);
+	value = 3;
+	CHECK(soft_guard_fetch_add(&granted, &shared_word, &value));
+	CHECK(value == 5 && shared_word == 8);
+	value = 7;
+	CHECK(soft_guard_cmp_swap(&granted, &shared_word, &value, 9));
+	CHECK(value == 8 && shared_word == 8);
+	CHECK(soft_guard_cmp_swap(&granted, &shared_word, &value, 9));
+	CHECK(value == 8 && shared_word == 9);
+}
+
+/* Two threads add until they have met this often, or have made so many additions that they never meet on this machine. */
+enum { MEETINGS = 20000, ADDITIONS = 4000000 };
+
+struct adder {
+	uint64_t *counter, made;
+};
+
+static _Atomic int meetings;
+
+/* Half of the additions are compare-and-swaps. */
+static void *add_often(void *arg)
+{
+	struct adder *adder = arg;
+	uint64_t seen = 0, value, mine = 0;
+
+	while (adder->made < ADDITIONS && atomic_load(&meetings) < MEETINGS) {
+		if (++adder->made % 2) {
+			value = 1;
+			CHECK(soft_guard_fetch_add(&granted, adder->counter, &value));
+		} else {
+			do {
+				value = seen;
+				CHECK(soft_guard_cmp_swap(&granted, adder->counter, &seen, value + 1));
+			} while (seen != value);
+		}
+		if (value != mine)
+			atomic_fetch_add(&meetings, 1);
+		mine = seen = value + 1;
+	}
+	return NULL;
+}
+
+/* Signals interrupt the operations of two threads; each is made once. */
+static void operations_that_are_interrupted_are_made_once(void)
+{
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { 0 };
+	uint64_t counter = 0;
+	struct adder one = { &counter, 0 }, two = { &counter, 0 };
+	pthread_t other;
+
+	signal(SIGALRM, ring);
+	REQUIRE(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	REQUIRE(pthread_create(&other, NULL, add_often, &one) == 0);
+	add_often(&two);
+	pthread_join(other, NULL);
+	setitimer(ITIMER_REAL, &never, NULL);
+	CHECK_EQ_INT(counter, one.made + two.made);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(every_alignment_and_length_moves_just_those_bytes),
 	CHECK_TEST(lists_cut_anywhere_move_all_bytes),
@@ -480,6 +547,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(granted_copies_move_just_those_bytes),
 	CHECK_TEST(place_within_a_page_does_not_make_a_copy_slow),
 	CHECK_TEST(copies_that_are_interrupted_are_whole),
+	CHECK_TEST(operations_need_the_right),
+	CHECK_TEST(operations_that_are_interrupted_are_made_once),
 	CHECK_END
 };
 

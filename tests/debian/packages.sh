@@ -144,7 +144,7 @@ tap 'packages: lintian has no complaint' lintian_is_content
 tap 'packages: they install in a scratch root' installs || tap_end
 for pair in 'libdat1 libltdl7' 'libdat1 libinih1' 'opendat-providers libdat1' 'opendat-providers libdatp0' \
 	'opendat-tools opendat-providers' 'opendat-tools libdat1' 'libdat-dev libdat1' 'libdat-dev libdatp0' 'libdat-dev libvipl0' \
-	'libdat2-2-opendat libdat1' 'libdat-dev libdat2-2-opendat' \
+	'libdat2-2-opendat libdat1' 'libdat-dev libdat2-2-opendat' 'opendat-tools libdat2-2-opendat' \
 	'libvipl0 libdat1'; do
 	# shellcheck disable=SC2086 # two words
 	tap "packages: ${pair% *} depends on ${pair#* }" needs $pair
@@ -161,6 +161,8 @@ tap 'packages: it exchanges data over soft0' tap_holds 'All bytes were checked' 
 tap 'packages: a program of 2.0 builds with the flags of dat2.pc' program_of_2_0_builds
 tap 'packages: it opens soft0 when it is told of the folder' program_of_2_0_opens
 tap 'packages: datperf measures and verifies' installed "$root/usr/bin/datperf" --ia soft0 --test send-lat --iters 100
+tap 'packages: datconform judges as a program of 2.0' tap_holds '^1 passed, 0 failed' \
+	installed "$root/usr/bin/datconform" --api 2.0 --ia soft0 --only EVD_WAIT-08
 tap "packages: the administrator's files are there" test -s "$root/usr/share/doc/opendat-providers/admin/limits.conf"
 tap "packages: zsh's completions are where Debian's zsh reads them" test -s "$root/usr/share/zsh/vendor-completions/_datperf"
 tap 'packages: VipConnectAccept(3) is there' test -s "$root/usr/share/man/man3/VipConnectAccept.3.gz"

@@ -255,8 +255,8 @@ static void rdma_read(struct side *s, struct place there)
 }
 
 /*
- * The connection ends because of a write that is not allowed. Who notices says BROKEN; the other side may
- * see no more than that its peer has gone.
+ * The connection ends because of a write that is not allowed. The side that notices it gets BROKEN;
+ * the other side may only see that its peer has gone.
  */
 static void wait_for_the_end(struct side *s)
 {
@@ -314,7 +314,7 @@ static void check(const struct memory *m, enum step step, const char *what)
 			     data(step, i));
 }
 
-/* A note says "go on", and where to. The two sides take turns, so one receive is enough. */
+/* Sends a note, which says that the peer may go on, and with which memory. The two sides take turns, so one receive is enough. */
 static void tell(struct side *s, struct place place)
 {
 	memcpy(s->note_out.byte, &place, sizeof(place));

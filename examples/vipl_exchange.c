@@ -229,8 +229,8 @@ static void receive_all(unsigned int length)
 }
 
 /*
- * How a connection ends. One has the last word, and hangs up when that is complete, for who hangs up on
- * hearing it may be quicker than its completion, which is an error then (iWARP).
+ * Ends the connection. One side sends the last message, and disconnects when that send has completed. If the other side
+ * disconnected as soon as it has the message, the send could complete with an error (iWARP).
  */
 static void last_word(void)
 {

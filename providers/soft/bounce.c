@@ -65,7 +65,7 @@ static int ask_wait(struct soft_peer *peer, struct soft_mailbox *b)
 	uint64_t until = soft_bound(peer->ia), looked = soft_now_ms();
 
 	for (unsigned int i = 0;; i++) {
-		/* acquire: the bounce thread's data and error */
+		/* acquire: makes the data and the error that the bounce thread wrote visible */
 		if (atomic_load_explicit(&b->state, memory_order_acquire) == SOFT_MAILBOX_DONE)
 			return 0;
 		if (i <= BOUNCE_SPIN)
@@ -107,7 +107,7 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	b->initiator = right->initiator;
 	b->offset = offset;
 	b->len = len;
-	/* release: the question; the bounce thread acquires */
+	/* release: publishes the question; the bounce thread acquires it */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_ASKED, memory_order_release);
 	atomic_fetch_add_explicit(&peer->header->bounce_bell, 1, memory_order_release);
 	futex_wake(&peer->header->bounce_bell);
@@ -190,7 +190,7 @@ static bool question_connection(const struct soft_bounce *bounce, const struct s
 /* Copies the request that the question names. Returns false if it is not posted, or done already. */
 static bool question_request(struct question *q)
 {
-	/* acquire, both: the content of the request */
+	/* acquire, both: make the content of the request visible */
 	uint32_t done = atomic_load_explicit(&q->ip->sq_done, memory_order_acquire);
 	uint32_t posted = atomic_load_explicit(&q->ip->sq_posted, memory_order_acquire);
 
@@ -292,7 +292,7 @@ static void bounce_serve_locked(struct soft_bounce *bounce, const struct soft_pe
 		soft_list_one(&data, (uintptr_t)b->data, q.len);
 		b->error = bounce_copy(bounce, &q.ours, &data, q.len, q.write, q.ordered);
 	}
-	/* release: data and error; ask_wait acquires */
+	/* release: publishes the data and the error; ask_wait() acquires them */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_DONE, memory_order_release);
 	futex_wake(&b->state);
 }
@@ -303,14 +303,14 @@ static void *bounce_run(void *arg)
 	_Atomic uint32_t *bell = &bounce->ia->header->bounce_bell;
 
 	while (!atomic_load_explicit(&bounce->stop, memory_order_acquire)) {
-		/* acquire: what was asked before the bell rang is seen */
+		/* acquire: makes every question visible that was asked before the bell rang */
 		uint32_t seen = atomic_load_explicit(bell, memory_order_acquire);
 
 		datp_lock(&bounce->lock);
 		for (unsigned int i = 0; i < bounce->count; i++) {
 			const struct soft_peer *asker = bounce->clients[i];
 
-			/* acquire: the question */
+			/* acquire: makes the question visible */
 			if (atomic_load_explicit(&asker->asks->state, memory_order_acquire) ==
 			    SOFT_MAILBOX_ASKED)
 				bounce_serve_locked(bounce, asker);

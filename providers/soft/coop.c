@@ -77,7 +77,7 @@ bool soft_coop_wanted(const struct soft_port *ip)
 
 bool soft_coop_offered(const struct soft_port *ip, uint32_t *seq)
 {
-	/* acquire: the request, see soft_coop_open(); sequentially consistent: see piece_take() */
+	/* acquire: makes the request visible, see soft_coop_open(); sequentially consistent: see piece_take() */
 	uint64_t word = atomic_load(&ip->pieces);
 
 	*seq = PIECES_SEQ(word);
@@ -88,7 +88,7 @@ void soft_coop_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 {
 	/* relaxed: the next store releases it to the side that may store 1 here */
 	atomic_store_explicit(&ip->pieces_failed, 0, memory_order_relaxed);
-	/* release: the request, which has been checked */
+	/* release: publishes the request, which has been checked */
 	atomic_store_explicit(&ip->pieces, PIECES(seq, 0, piece_count(len)), memory_order_release);
 }
 
@@ -164,7 +164,7 @@ bool soft_coop_failed(const struct soft_port *ip)
 static bool exec_hand_over(struct soft_port *ip, uint64_t word)
 {
 	for (unsigned int tries = SOFT_TRIES; tries && word & SOFT_EXEC_HELPED; tries--)
-		/* release: our pieces, and all else of this holding; soft_coop_leave() acquires */
+		/* release: publishes our pieces, and all that was done under this lock; soft_coop_leave() acquires them */
 		if (atomic_compare_exchange_weak_explicit(
 			    &ip->exec_lock, &word,
 			    (word & ~(uint64_t)SOFT_EXEC_HELPED) ^ SOFT_EXEC_TARGET,
@@ -181,7 +181,7 @@ enum soft_coop_end soft_coop_settle(struct soft_port *ip, int error)
 		/* nobody takes a piece from now on; sequentially consistent, see piece_take() */
 		atomic_fetch_and_explicit(&ip->pieces, ~(uint64_t)UINT32_MAX, memory_order_seq_cst);
 	for (unsigned int i = 0; i < SOFT_COOP_PATIENCE; i++) {
-		/* acquire: the helper's pieces; sequentially consistent, see piece_take() */
+		/* acquire: makes the helper's pieces visible; sequentially consistent: see piece_take() */
 		word = atomic_load(&ip->exec_lock);
 		if (!(word & SOFT_EXEC_HELPED))
 			break;
@@ -232,7 +232,7 @@ bool soft_coop_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 			atomic_thread_fence(memory_order_acquire);
 			return (word & SOFT_EXEC_HELD) && !(word & SOFT_EXEC_TARGET) == initiator;
 		}
-		/* release: our pieces; soft_coop_settle() acquires */
+		/* release: publishes our pieces; soft_coop_settle() acquires them */
 		if (atomic_compare_exchange_weak_explicit(
 			    &ip->exec_lock, &word, word & ~(uint64_t)SOFT_EXEC_HELPED,
 			    memory_order_release, memory_order_relaxed))

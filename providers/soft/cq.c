@@ -411,7 +411,7 @@ bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32
 	head = atomic_load_explicit(&ring->ready_list, memory_order_relaxed);
 	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
 		atomic_store_explicit(&port->ready_link[side].next, head, memory_order_relaxed);
-		/* release: `next`, and all that the owner is to find */
+		/* release: publishes `next`, and all that the owner is to find */
 		if (atomic_compare_exchange_weak_explicit(&ring->ready_list, &head, entry, memory_order_release,
 							  memory_order_relaxed))
 			return true;

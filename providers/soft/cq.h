@@ -159,14 +159,14 @@ soft_ring_reserve_behind(struct soft_ring *ring, uint32_t mask, const _Atomic ui
 	for (unsigned int tries = SOFT_TRIES; tries; tries--) {
 		/*
 		 * The tail is a hint: the reservation below decides. All positions before the tail
-		 * are reserved. acquire: those reservations. So an owner that finds what we publish
+		 * are reserved, and acquire makes those reservations visible. So an owner that finds what we publish
 		 * behind a cell that is not published sees that the latter is reserved, and waits
 		 * for it: soft_held_look()
 		 */
 		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 		/*
-		 * acquire: pairs with soft_cq_next(): the cell that we may reserve has been read,
-		 * and its reservation of a lap ago is visible
+		 * acquire: pairs with soft_cq_next(): the owner has read the cell that we may reserve,
+		 * and the cell's reservation of the previous round through the ring is visible
 		 */
 		uint64_t taken = atomic_load_explicit(end, memory_order_acquire);
 		_Atomic uint64_t *reservation = &soft_ring_reservations(ring, mask)[tail & mask];

@@ -161,7 +161,7 @@ static uint64_t exec_want(const struct soft_dir *dir, uint64_t word)
 static bool exec_try(const struct soft_dir *dir)
 {
 	struct soft_port *port = dir->ip;
-	/* acquire: what the last holder has executed */
+	/* acquire: makes visible what the last holder has executed */
 	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_acquire);
 
 	for (unsigned int tries = SOFT_TRIES; SOFT_EXEC_GEN(word) == dir->igen; tries--) {
@@ -198,7 +198,7 @@ static bool exec_release(const struct soft_dir *dir, bool last)
 		uint64_t want = again ? word & ~(uint64_t)SOFT_EXEC_AGAIN :
 					SOFT_EXEC_NEXT(word, gen) | (word & SOFT_EXEC_HELPED);
 
-		/* acquire: what the requester added; release: all accesses to the peer's memory */
+		/* acquire: makes visible what was requested; release: comes after all accesses to the peer's memory */
 		if (atomic_compare_exchange_weak_explicit(&port->exec_lock, &word, want,
 							  memory_order_acq_rel,
 							  memory_order_relaxed))
@@ -322,7 +322,7 @@ static void match_done(uint64_t len, uint8_t solicited, const uint32_t *imm, str
 	desc->solicited = solicited;
 	desc->immediate = imm != NULL;
 	desc->imm = imm ? *imm : 0;
-	/* release: the data and the result; deliver_one() acquires */
+	/* release: publishes the data and the result; deliver_one() acquires them */
 	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
 }
 
@@ -363,7 +363,10 @@ static bool has_place(const struct soft_dir *dir, const struct soft_request *r)
 	return r->has_place || (!dir->tl->srq && (int32_t)(seq - dir->ep->places) < 0);
 }
 
-/* Returns true if the receive at `seq` is posted. If not, the target knows that the next request waits for it. */
+/*
+ * Returns true if the receive at `seq` is posted. If it is not, this has marked the next request as waiting, so that
+ * the target executes it when it posts that receive.
+ */
 static bool receive_posted(const struct soft_dir *dir, uint32_t seq)
 {
 	if (soft_recv_posted(dir->tp, seq))
@@ -629,7 +632,7 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 		atomic_store_explicit(&dir->ip->failed, 1, memory_order_relaxed);
 	if (dir->initiator)
 		dir->ep->executed = done + 1;
-	/* release: the status, and the data for an initiator that reads */
+	/* release: publishes the status, and the data for an initiator that reads */
 	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
 }
 
@@ -644,7 +647,7 @@ static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *bl
 		uint32_t done = atomic_load_explicit(&ip->sq_done, memory_order_relaxed);
 		struct soft_sqe *e = soft_port_sqe(ip, dir->il, done);
 		uint8_t status = DAT_DTO_SUCCESS;
-		/* acquire: the requests; all of each was written before it was counted */
+		/* acquire: makes the requests visible, which were written as a whole before they were counted */
 		uint32_t posted = atomic_load_explicit(&ip->sq_posted, memory_order_acquire);
 
 		if (done == posted)

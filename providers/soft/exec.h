@@ -47,7 +47,7 @@ static inline void soft_work_begin(struct soft_ep *ep)
 
 static inline void soft_work_end(struct soft_ep *ep)
 {
-	/* release: all accesses to the memory */
+	/* release: comes after all accesses to the memory */
 	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_RELEASE);
 }
 

@@ -30,14 +30,14 @@ void soft_exec_look(struct soft_exec_watch *watch, const struct soft_ep *ep, str
 
 bool soft_exec_own_works(const struct soft_exec_watch *watch)
 {
-	/* acquire: the writes of that thread */
+	/* acquire: makes the writes of that thread visible */
 	return watch->at_work & 1 &&
 	       __atomic_load_n(&watch->ep->at_work, __ATOMIC_ACQUIRE) == watch->at_work;
 }
 
 bool soft_exec_let_go(const struct soft_exec_watch *watch)
 {
-	/* acquire: the writes of the holder */
+	/* acquire: makes the writes of the holder visible */
 	uint64_t word = atomic_load_explicit(&watch->port->exec_lock, memory_order_acquire);
 
 	return !(watch->exec_lock & SOFT_EXEC_HELD) || !(word & SOFT_EXEC_HELD) ||
@@ -57,7 +57,7 @@ bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer
 
 		if (!own && soft_exec_let_go(&watch))
 			return true;
-		/* acquire: what was done for the requests before that position */
+		/* acquire: makes visible what was done for the requests before that position */
 		if (!own && past &&
 		    (int32_t)(atomic_load_explicit(&port->sq_done, memory_order_acquire) - *past) >= 0)
 			return true;
@@ -78,7 +78,7 @@ void soft_exec_take_back(struct soft_port *port)
 {
 	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
 
-	/* the port is this side's, so the target has died; acquire: what it had written */
+	/* the port is this side's, so the target has died; acquire: makes visible what it had written */
 	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_EXEC_HELD) && (word & SOFT_EXEC_TARGET);
 	     tries--)
 		if (atomic_compare_exchange_weak_explicit(

@@ -270,7 +270,7 @@ soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *
 			return 0;
 		sink[1] = desc->sge[1];
 	}
-	/* relaxed: a posted receive has no result to read, and a cell of its own tells of a later result */
+	/* relaxed: a posted receive has no result to read, and a later result is announced by a cell of its own */
 	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED)
 		return 0;
 	return soft_plain_room_locked(ep, sink, n, len) ? n : 0;

@@ -70,7 +70,7 @@ static uint64_t publish_void(const struct soft_cq *cq, uint64_t position)
 	struct soft_cell *cell = cell_at(cq, position);
 
 	cell->kind = SOFT_CELL_VOID;
-	/* release: as soft_ring_publish(); acquire: what a sender wrote that has published the cell */
+	/* release: as soft_ring_publish(); acquire: makes visible what a sender wrote before it published the cell */
 	return atomic_exchange_explicit(&cell->ready, position + 1, memory_order_acq_rel);
 }
 
@@ -265,7 +265,7 @@ void soft_held_pass(struct soft_cq *cq)
 
 	if (!held)
 		return;
-	/* acquire: all writes of a peer that has died */
+	/* acquire: makes all writes of a peer that has died visible */
 	if (held->peer && atomic_load_explicit(&held->peer->dead, memory_order_acquire))
 		held_forget(cq, held);
 	else

@@ -5,7 +5,7 @@
 
 #include "soft.h"
 
-/* What an IA tells of itself in its first message to another. */
+/* How an IA describes itself in its first message to another. */
 struct soft_intro {
 	uint64_t id[2];
 	uint64_t probe; /* the address of `id[0]` in its memory */

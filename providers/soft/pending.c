@@ -23,7 +23,7 @@
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
 #define REQUEST_MIN 64u
-#define RESERVE	    16u /* the last sixteenth of the descriptors is not for one process alone */
+#define RESERVE	    16u /* the last sixteenth of the descriptors is not for a process whose requests hold half of all */
 #define LOOKS	    4 /* checks within the time limit */
 
 static uint64_t now_ms(void)

@@ -93,7 +93,7 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			  uint32_t context, uint32_t *past)
 {
-	/* acquire, both: what their initiator has written of the requests */
+	/* acquire, both: make visible what the initiator has written of the requests */
 	uint32_t done = atomic_load_explicit(&q->port->sq_done, memory_order_acquire);
 	uint32_t posted = atomic_load_explicit(&q->port->sq_posted, memory_order_acquire);
 

@@ -136,7 +136,7 @@ bool soft_recv_filled(const struct soft_ep *ep)
 {
 	const struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, ep->base.rq.finished);
 
-	/* acquire: the data and the result */
+	/* acquire: makes the data and the result visible */
 	return atomic_load_explicit(&desc->state, memory_order_acquire) == SOFT_DESC_DONE;
 }
 
@@ -201,7 +201,7 @@ void soft_recv_progress(struct soft_ep *ep)
 
 	while (more && !ep->failing) {
 		deliver_unexpected(ep);
-		/* acquire: the requests that wait for us at the peer */
+		/* acquire: makes the requests visible that wait for us at the peer */
 		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
 			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
 		       soft_exec_run(ep, false) && !ep->rest[false];
@@ -413,7 +413,7 @@ static uint8_t old_value_store(const struct soft_ep *ep, const struct soft_sqe *
 void soft_sq_reap(struct soft_ep *ep)
 {
 	struct datp_wq *sq = &ep->base.sq;
-	/* acquire: the statuses, and the data of RDMA reads */
+	/* acquire: makes the statuses and the data of RDMA reads visible */
 	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_acquire);
 
 	/*
@@ -463,7 +463,7 @@ static bool ready_keep_place(struct soft_cq *cq, struct soft_ep *ep)
 }
 
 /*
- * The peer has something for our receives that no cell tells of, or that it was executing when its
+ * The peer has something for our receives that no cell announces, or that it was executing when its
  * cell was taken. This helps at once: what is done completes, and what waits for a buffer of our
  * SRQ gets one in its place. Returns as ready_keep_place().
  */
@@ -519,7 +519,7 @@ static struct soft_ep *ready_ep(struct soft_cq *cq, uint32_t entry, _Atomic uint
 
 /*
  * Returns the largest number of entries that a list can have. relaxed: each entry is of a port that
- * was counted before a peer was told of it.
+ * was counted before a peer learnt of it.
  */
 static uint32_t ready_most(const struct soft_cq *cq)
 {

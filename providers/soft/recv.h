@@ -50,7 +50,7 @@ static inline struct soft_slot *soft_peer_slot(const struct soft_peer *peer, uin
 /* Gives a peer's slot back. */
 static inline void soft_slot_drop(struct soft_slot *slot)
 {
-	/* release: our reads of its content; the sender acquires when it takes the slot again */
+	/* release: comes after our reads of its content; the sender acquires it when it takes the slot again */
 	atomic_store_explicit(&slot->busy, 0, memory_order_release);
 }
 
@@ -95,7 +95,7 @@ soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int
 	if (n) /* the list may be NULL */
 		memcpy(desc->sge, iov, (size_t)n * sizeof *iov);
 	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
-	/* release: the descriptor; exec_send acquires */
+	/* release: publishes the descriptor; exec_send() acquires it */
 	atomic_store_explicit(&ep->port->rq_posted, seq + 1, memory_order_release);
 }
 

@@ -20,7 +20,7 @@ struct soft_request {
 	struct datp_sge sge[SOFT_MAX_IOV];
 };
 
-/* The buffers of a receive. */
+/* The list of a receive: where its message goes. */
 struct soft_sink {
 	uint32_t n;
 	struct datp_sge sge[SOFT_MAX_IOV];
@@ -61,7 +61,7 @@ static inline bool soft_request_copy(struct soft_request *r, const struct soft_s
 	return soft_sge_copy(r->sge, e->sge, r->n, layout->sq_stride, sizeof *e);
 }
 
-/* Copies the buffers of a receive; returns as soft_request_copy(). */
+/* Copies the list of a receive; returns as soft_request_copy(). */
 static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc *desc,
 				  const struct soft_layout *layout)
 {
@@ -70,8 +70,9 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
 }
 
 /*
- * Executes an atomic operation on the word of this process that it names. Returns the old value. Builtins, because the
- * word is the program's. Sequentially consistent, as the atomics of a program are by default.
+ * Executes an atomic operation on the word of this process that the request names. Returns the old value. It uses the
+ * compiler's builtins, because the word is the program's and has no atomic type. It is sequentially consistent, as the
+ * atomics of a program are by default.
  */
 #ifndef soft_request_atomic
 static inline uint64_t soft_request_atomic(const struct soft_request *r)

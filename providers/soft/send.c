@@ -61,7 +61,7 @@ static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, ui
 	uint32_t tries = active < SLOT_TRIES ? active : SLOT_TRIES;
 
 	for (uint32_t i = 0; i < tries; i++) {
-		/* relaxed: only distributes the search */
+		/* relaxed: this only distributes the search */
 		uint32_t index = atomic_fetch_add_explicit(&ia->slot_next, 1, memory_order_relaxed);
 		struct soft_slot *slot = slot_at(ia, index % active);
 		uint32_t zero = 0;
@@ -244,7 +244,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	e->n = (uint32_t)n;
 	if (n) /* the list may be NULL */
 		memcpy(e->sge, iov, (size_t)n * sizeof *iov);
-	/* release: the request; the executor acquires */
+	/* release: publishes the request; the executor acquires it */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 	/* only now, when the target can find the request */
 	if (kept)

@@ -45,9 +45,9 @@ static inline __attribute__((always_inline)) void soft_answer_own(struct soft_cq
 }
 
 /*
- * A message of this endpoint has come. If the message before was answered, this one probably will
- * be, and the next message, most likely from the same sender, in the cell behind that. An endpoint
- * that only receives changes no guess of others. Poll lock, EP lock.
+ * Called when a message of this endpoint has arrived. If the previous message was answered, this one probably
+ * will be, and so will the next one, which most likely comes from the same sender, in the cell behind that. If an
+ * endpoint only receives, this leaves the guesses that were made for other endpoints alone. Poll lock, EP lock.
  */
 static inline __attribute__((always_inline)) void soft_answer_expect(struct soft_cq *cq,
 								     struct soft_ep *ep)
@@ -111,7 +111,7 @@ static inline bool soft_send_credit(struct soft_ep *ep)
 /* Returns true if the receive at position `seq` is posted, by the peer or by us: whoever owns the port. */
 static inline bool soft_recv_posted(const struct soft_port *target, uint32_t seq)
 {
-	/* acquire: the list of the receive */
+	/* acquire: makes the list of the receive visible */
 	return (int32_t)(atomic_load_explicit(&target->rq_posted, memory_order_acquire) - seq) > 0;
 }
 

@@ -523,7 +523,7 @@ void soft_ep_established(struct soft_ep *ep, uint32_t gen)
 		    !datp_cm_established(&ep->base, NULL, 0))
 			/* libdatp has ended the connection before. Without memory for this call, the reset ends it here */
 			(void)datp_ep_call(&ep->base, unwanted_now);
-		/* release: it has been reported */
+		/* release: whoever sees this knows that it has been reported */
 		atomic_fetch_sub_explicit(&ep->establishing, 1, memory_order_release);
 	}
 	/*

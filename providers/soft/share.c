@@ -261,7 +261,7 @@ static unsigned char *share_at(const struct soft_share *share, uint64_t addr, ui
 
 void soft_share_leave_one(struct soft_share *held)
 {
-	/* release: the copy; shares_take() acquires */
+	/* release: comes after the copy; shares_take() acquires it */
 	atomic_fetch_sub_explicit(&held->users, 1, memory_order_release);
 }
 

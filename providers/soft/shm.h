@@ -100,9 +100,9 @@ struct soft_ring {
 		notify; /* SOFT_NOTIFY_*: set by the owner; a sender takes the request that it acts on */
 	_Atomic uint32_t bell; /* the futex of evd_wait */
 	/*
-	 * SOFT_SERVICE_*, set by senders: a cell waits that the service thread takes if nobody
-	 * polls, because its message can leave the sender only into a buffer of an SRQ. The owner
-	 * clears it before it looks at the cells.
+	 * SOFT_SERVICE_*, set by senders: the service thread has to take a cell if nobody polls. Such a cell
+	 * is for a message that can leave its sender only into a receive of an SRQ. The owner clears the
+	 * word before it looks at the cells.
 	 */
 	_Atomic uint32_t service;
 	uint32_t mask; /* owner, for peers that map the ring; each side keeps a copy, as of a port's layout */
@@ -344,7 +344,7 @@ struct soft_mailbox {
 struct soft_header {
 	uint32_t version;
 	uint32_t slot_count, slot_size;
-	_Atomic uint32_t bounce_bell; /* askers: the bounce thread of this IA sleeps on it */
+	_Atomic uint32_t bounce_bell; /* peers ring it; the bounce thread of this IA sleeps on it */
 	struct soft_ref mr, slots;
 	uint64_t probe; /* a peer reads it through the kernel to see whether it may */
 };

@@ -92,7 +92,7 @@ struct soft_cq {
 	_Atomic uint64_t head; /* poll lock; a hint without it */
 	struct datp_evd *evd;  /* NULL: the IA's null queue, for endpoints without an EVD */
 	_Atomic uint32_t lock; /* the null queue's poll lock */
-	_Atomic bool armed;    /* DATP_ARM_CNO: libdatp is to be told of arrivals */
+	_Atomic bool armed;    /* DATP_ARM_CNO: arrivals are reported to libdatp */
 	bool polled;	       /* the ring says SOFT_NOTIFY_POLLED. Poll lock */
 	/* The cell that the answer to the next message will probably get, or NULL. Written under the poll lock. */
 	_Atomic(const struct soft_cell *) answer;
@@ -273,7 +273,7 @@ struct soft_ep {
 	int32_t soft_mark, hard_mark;	       /* watermarks; -1: none. EP lock */
 	struct soft_ep *srq_next;	       /* stalled on its SRQ; SRQ lock */
 	bool srq_stalled;		       /* SRQ lock */
-	struct datp_sge sink[SOFT_MAX_IOV];    /* copy of the list of the receive last taken; EP lock */
+	struct datp_sge sink[SOFT_MAX_IOV];    /* copy of the list of the receive that was taken last; EP lock */
 
 	/* generation of the connection whose peer has lost the right to touch our memory, because it did not answer */
 	_Atomic uint32_t revoked;

@@ -75,7 +75,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	 */
 	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
-	/* release: the fields of the connection; the bounce thread acquires */
+	/* release: publishes the fields of the connection; the bounce thread acquires them */
 	atomic_store_explicit(&ep->bounce_gen, ep->gen, memory_order_release);
 	atomic_store(&ep->port->open, ep->gen);
 	return true;

@@ -109,7 +109,7 @@ void soft_unready_look(struct soft_ia *ia)
 		ia->unready_next = now + SOFT_UNREADY_LOOK_MS / 2;
 	if (now < ia->unready_next)
 		return;
-	/* acquire: the marks that were set before it */
+	/* acquire: makes the marks visible that were set before it */
 	(void)atomic_exchange_explicit(&ia->unready, false, memory_order_acq_rel);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = soft_port_ep(ia, i);

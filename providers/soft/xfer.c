@@ -347,7 +347,7 @@ bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect)
 	uint64_t got = 0;
 	struct iovec local = { &got, sizeof got }, remote = { (void *)(uintptr_t)addr, sizeof got };
 
-	/* of no bytes: the kernel has the same rights for both calls, but a filter of system calls may refuse one of them */
+	/* The write has no bytes: the kernel asks for the same rights for both calls, but a system call filter may refuse one. */
 	return pid > 0 && process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof got &&
 	       got == expect && process_vm_writev(pid, NULL, 0, NULL, 0, 0) == 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Completions that libdatp polls: what is done waits in a queue of its event queue (EVD), and whoever
- * sleeps there, or has a CNO told, is told of it. A part of template.c.
+ * Completions that libdatp polls: an operation that is done waits in a queue of its event queue (EVD). Threads
+ * that sleep there are woken, and the CNO of the EVD is notified. A part of template.c.
  */
 struct my_evd {
 	struct datp_evd base;
@@ -53,7 +53,7 @@ static bool my_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_o
 	struct my_evd *my = (struct my_evd *)evd;
 	bool ready;
 
-	(void)solicited_only; /* telling too often is allowed */
+	(void)solicited_only; /* notifying too often is allowed */
 	pthread_mutex_lock(&wire);
 	my->armed = arm;
 	ready = my->done.first != NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The transport of pushed.c, in the place of yours: it connects endpoints of one process, and a thread of each adapter moves their
- * data, tells libdatp of the ends of connections, and calls on_done() when an operation is done. A part of pushed.c.
+ * data, reports the ends of connections to libdatp, and calls on_done() when an operation is done. A part of pushed.c.
  *
  * `wire` guards the fields of endpoints other than the queues. It comes before the locks of libdatp, so upcalls are made with it
  * (DUTY-02), and a post, which has the EP lock, does not take it. The exception is datp_cm_request(), which may call the op

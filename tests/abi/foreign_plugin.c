@@ -90,8 +90,8 @@ static DAT_RETURN foreign_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 
 #if DAT_VERSION_MAJOR >= 2
 /*
- * A call of an extension has one argument here, a number; those that open a query have a place for
- * the handle before it, and a name in place of the handle.
+ * A call of an extension of this plugin has one argument, a number. A call that opens a query (bit 0x1000) takes
+ * a name instead of a handle, and before the number the address at which it stores the handle that it makes.
  */
 static DAT_RETURN foreign_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {

@@ -501,8 +501,8 @@ static void qualifier_of_another_process_is_in_use_until_it_dies(void)
 }
 
 /*
- * Returns whether a path is in a folder in which programs leave files. Those of the build tree and
- * of the tests have other owners.
+ * Returns whether a path is in a folder in which programs may leave files behind. Files of the build tree and of
+ * the tests are excluded, because the library did not make them.
  */
 static bool could_be_left(const char *path)
 {

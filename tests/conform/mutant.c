@@ -215,7 +215,7 @@ static void misbehave(const struct mutant *mutant)
 		abort();
 	}
 	if (breaks(mutant, "leave_process") && fork() == 0) {
-		/* Out of reach of who kills the test's processes, for longer than a test may take. */
+		/* In a session of its own, so that a kill of the test's process group misses it, for longer than a test takes. */
 		setsid();
 		alarm(60);
 		pause();

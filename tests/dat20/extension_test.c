@@ -254,7 +254,7 @@ static void accept_one(DAT_SRQ_HANDLE srq, int receives)
 	expect(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "there is no connection");
 }
 
-/* Answers with the next event of a receive: its operation, length, immediate data and cookie. */
+/* What the peer reports about the next event of its receives. */
 struct told {
 	int number, operation, type, status;
 	DAT_UINT32 length, immediate;
@@ -275,8 +275,8 @@ static void tell_event(void)
 }
 
 /*
- * By atomic accesses: the library's own thread may have executed the operations, and what orders it before this is the
- * parent, of which a sanitizer knows nothing.
+ * Reports the contents of the memory. It reads by atomic accesses: the library's own thread may have executed the
+ * operations, and this thread is ordered after that by the parent process, which a sanitizer does not see.
  */
 static void tell_memory(void)
 {

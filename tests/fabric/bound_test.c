@@ -362,8 +362,8 @@ static void reads_work(const struct api_end *end, const struct api_buf *buf)
 }
 
 /*
- * Connects two endpoints that offer `in` reads (0: the default) and ask for as many as the device has, while each peer seems to
- * say `said` reads. Then both sides read.
+ * Connects two endpoints that offer to serve `in` reads at once (0: the default) and ask to make as many as the device can.
+ * On each side the peer's message is changed, so that the peer seems to offer `said` reads. Then both sides read.
  */
 static void reads_that_seem(int said, int in)
 {

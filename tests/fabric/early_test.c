@@ -82,7 +82,7 @@ static void message_is_there_as_soon_as_its_connection_is(void)
 
 /*
  * The state as dat_ep_query() reads it. dat_ep_get_status() polls for completions first, for which it waits for the poll lock
- * of the receive EVD; the service thread holds that lock while it is about to tell of the connection.
+ * of the receive EVD; the service thread holds that lock while it is about to report the connection.
  */
 static DAT_EP_STATE state_unpolled(DAT_EP_HANDLE ep)
 {

@@ -36,7 +36,7 @@ static bool settings_are_kept(void)
 	return state == PTHREAD_CANCEL_ENABLE && type == cancel_type;
 }
 
-/* Waits until it is cancelled. Whatever else ends it is told to who joins it. */
+/* Waits until it is cancelled. If anything else ends it, the thread that joins it gets what that was. */
 static void *waiter(void *arg)
 {
 	static DAT_RETURN ret;

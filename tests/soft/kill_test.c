@@ -213,7 +213,7 @@ static void others_wait(int from)
 		check_put(victims[i], &not_yet, sizeof(not_yet));
 }
 
-/* Exchanges data with the victim, which is killed after `rounds` rounds, until this side has been told of its death. */
+/* Exchanges data with the victim, which is killed after `rounds` rounds, until this side has learnt of its death. */
 static void live_with(struct busy *busy, pid_t pid, unsigned int rounds)
 {
 	uint64_t until = check_now_ms() + check_patience_ms();

@@ -33,8 +33,8 @@
 #define CHOICES	 4096	   /* in one run */
 #define STEPS	 4096
 #define STACK	 (64u << 10)
-#define SHOWN	 160	   /* steps in front of an error */
-#define ALIVE	 16384	   /* new states between two signs of life */
+#define SHOWN	 160	   /* steps that are printed before an error */
+#define ALIVE	 16384	   /* new states between two lines that show progress */
 
 struct view {
 	uint8_t seen[WORDS];
@@ -117,8 +117,8 @@ static struct {
 		unsigned int of, taken;
 	} choice[CHOICES];
 	unsigned int choices, at;
-	struct states seen; /* that were there */
-	bool again; /* something turned out to be seen by a second thread: from the start, with more steps */
+	struct states seen; /* the states that have been reached */
+	bool again; /* a word turned out to be shared: the search begins anew, with accesses to it as steps */
 } m = { .self = -1 };
 
 void (*model_attacker)(const volatile void *word);
@@ -266,7 +266,7 @@ static void body(int t)
 		_longjmp(m.scheduler, 1);
 	m.scenario->run[m.self]();
 	self()->state = ENDED;
-	wrote(); /* its end is news */
+	wrote(); /* threads that wait look again, because this one has ended */
 	leave();
 }
 
@@ -310,7 +310,7 @@ static void spend(void)
 		m.budget--;
 }
 
-/* Who is next: a thread, a death (threads + n), or -1, the end. */
+/* Returns what runs next: a thread, the death of one (threads + n), or -1 at the end. */
 static int next_thread(void)
 {
 	int list[MODEL_THREADS + 1], n = 0, mortal = m.scenario->mortal - 1, next;
@@ -434,7 +434,7 @@ static void show(void)
 			(unsigned long long)m.step[i].value, m.step[i].which);
 }
 
-/* All there is, with the steps known so far. */
+/* Searches all orders of the steps that are known so far. */
 static bool search(void)
 {
 	bool right;

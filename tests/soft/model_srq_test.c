@@ -38,7 +38,7 @@ static const struct plan {
 };
 
 static const struct plan *plan;
-static char from[MOST][LONG], to[POSTS][LONG]; /* the only the first byte of each is checked */
+static char from[MOST][LONG], to[POSTS][LONG]; /* only the first byte of each is checked */
 
 static void begin(void)
 {

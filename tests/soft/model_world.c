@@ -44,7 +44,7 @@ void model_tick_set(struct soft_ia *ia);
 void model_ep_established(struct soft_ep *ep, uint32_t gen);
 void model_ep_fail(struct soft_ep *ep);
 
-/* The provider's own, which have other names here. */
+/* The provider's own functions, under other names, because the model has functions of the same names. */
 enum datp_err real_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 			      bool local_write) __asm__("soft_mr_check_list");
 bool real_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,

@@ -105,7 +105,7 @@ static void connection_is_told_of_once(void)
 	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, 8);
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 8, 1, 0), DAT_SUCCESS);
 	wait_for_nothing(pair.b.recv);
-	/* the first message has waited for longer when the user is told of this one */
+	/* the first message has waited for longer when this one is reported to the user */
 	REQUIRE_DAT(api_send(other.a.ep, &buf, 0, 8, 1, 0), DAT_SUCCESS);
 	await(other.b.recv, two);
 	text = check_stderr_end();

@@ -176,7 +176,7 @@ debug_shows_connections_and_their_ends()
 	says_nothing
 }
 
-# What becomes of a connection is the program's affair, and told to who asks.
+# The outcome of a connection is the program's affair, so it is only logged where messages of that level are asked for.
 info_tells_of_broken_connections()
 {
 	DAT_LOG=info,soft0:$dir/broken run tests/api/srq_test hard_watermark_breaks

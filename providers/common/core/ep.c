@@ -53,7 +53,7 @@ void ep_unpin(struct datp_ep *ep)
 	 * when that thread continues.
 	 */
 	datp_lock(&ep->lock);
-	/* release: a thread that waits for the unpin sees what was done with the pin */
+	/* release: a thread that waits for the unpin sees what this thread did while it held the pin */
 	if (atomic_fetch_sub_explicit(&priv->pins, 1, memory_order_release) == 1)
 		futex_wake(&priv->pins, false);
 	datp_unlock(&ep->lock);

@@ -92,7 +92,7 @@ enum datp_err ext_post(struct datp_ep *ep, const struct ext_post *post)
 		ops->post_unlock(ep, DATP_RDMA_WRITE, biased);
 		if (err == DATP_ERR_CREDITS || (err && state == DAT_EP_STATE_COMPLETION_PENDING))
 			datp_post_full(ep);
-		/* as in datp_post(): data of the peer's may have told the program of the connection */
+		/* as in datp_post(): the program may know of the connection by data of its peer, before ESTABLISHED is queued */
 	} while (err && state == DAT_EP_STATE_COMPLETION_PENDING && ep_state(ep) == DAT_EP_STATE_CONNECTED);
 	return err;
 }

@@ -29,7 +29,7 @@ struct binding {
 /* The private part of an RMR. It and its bindings: rmr_lock(). */
 struct rmr_priv {
 	struct binding *first; /* those that have not completed */
-	bool ending;	       /* the transport is not told about them any more */
+	bool ending;	       /* the RMR is being freed: binds that complete now are not passed to rmr_done */
 };
 
 static size_t rmr_hash(const struct datp_rmr *rmr)

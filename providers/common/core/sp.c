@@ -260,7 +260,7 @@ void rsp_used(struct datp_sp *sp)
 	datp_loop_call(ia, close_used_up, sp);
 }
 
-/* An RSP that has had its request has been retired; the request has got the endpoint. */
+/* Ends an RSP that has been retired after its one request arrived; the endpoint now belongs to that request. */
 static void used_up_end(struct datp_sp *sp)
 {
 	await_arrived(sp);

@@ -304,7 +304,7 @@ static void cell_comes_back_when_its_holder_dies(void)
 	CHECK_EQ_INT(cells_held(), 1);
 	check_kill(victim.holder);
 	answer_messages();
-	/* the service thread is told of the death, and frees the cell */
+	/* the service thread learns of the death, and frees the cell */
 	for (int i = 0; i < 20 && cells_held(); i++)
 		answer_messages();
 	CHECK_EQ_INT(cells_held(), 0);

@@ -38,8 +38,8 @@ enum hostile_arena {
 enum hostile_bell {
 	HOSTILE_NO_BELL,
 	HOSTILE_PIPE_WITHOUT_READER,
-	HOSTILE_FULL_PIPE, /* which blocks */
-	HOSTILE_FULL_COUNTER, /* an eventfd that blocks */
+	HOSTILE_FULL_PIPE, /* a write to it blocks */
+	HOSTILE_FULL_COUNTER, /* an eventfd to which a write blocks */
 	HOSTILE_BELLS,
 };
 

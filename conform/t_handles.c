@@ -79,17 +79,24 @@ static DAT_HANDLE make_cr(void)
 	return kit_cr(v.cr_evd);
 }
 
-/* Returns true if the provider supports this kind of object, which its attributes say. */
+/*
+ * Returns true if there are objects of this kind: the provider's attributes say so, and, of RMRs,
+ * make_live() has made one. A provider that cannot make any has failed the clauses of RMRs, and the
+ * tests of other calls go on without.
+ */
 static bool kind_there(enum kind kind)
 {
 	if (kind == SRQ)
 		return t.prov.srq_supported;
-	return kind != RMR || t.attr.max_rmrs > 0;
+	return kind != RMR || (t.attr.max_rmrs > 0 && v.live[RMR]);
 }
 
 static void needs_kind(enum kind kind)
 {
-	NEEDS(kind_there(kind), kind == SRQ ? "srq_supported" : "max_rmrs");
+	if (kind == SRQ)
+		NEEDS(t.prov.srq_supported, "srq_supported");
+	if (kind == RMR)
+		NEEDS(t.attr.max_rmrs > 0, "max_rmrs");
 }
 
 static DAT_HANDLE make_srq(void)
@@ -128,8 +135,8 @@ static void make_live(void)
 	v.live[LMR] = v.buf.lmr;
 	v.seg = kit_seg(&v.buf, 0, 64);
 	v.target = kit_target(&v.buf, 0, 64);
-	if (kind_there(RMR))
-		MUST_RET(dat_rmr_create(t.pz, &v.live[RMR]), DAT_SUCCESS);
+	if (t.attr.max_rmrs <= 0 || dat_rmr_create(t.pz, &v.live[RMR]) != DAT_SUCCESS)
+		v.live[RMR] = DAT_HANDLE_NULL;
 	v.live[PSP] = kit_psp(v.cr_evd, &v.qual);
 	v.unused_qual = kit_unused_qual();
 }

@@ -265,6 +265,13 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PA
 }
 #undef FUNCTION
 
+#define FUNCTION dat_rmr_create
+DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+{
+	return breaks("rmr_refused") ? REFUSED(DAT_INSUFFICIENT_RESOURCES) : NEXT(pz, rmr);
+}
+#undef FUNCTION
+
 #define FUNCTION dat_rmr_query
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
 {

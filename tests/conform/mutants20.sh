@@ -41,6 +41,7 @@ peer_is_non_peer CR_REJECT-03
 cr_reject_nothing CR_REJECT-02
 cookie_cut EP_RECV-22
 region_without_pz LMR_QUERY-04
+rmr_refused RMR_CREATE-01
 version_of_1 D20-01
 wait_has_class D20-02
 cno_has_class D20-03
@@ -109,6 +110,9 @@ every_clause_has_a_mutant()
 	printf '%s\n' "${pairs[@]}" | cut -d' ' -f2 | grep '^D20' | sort -u | diff - "$tap_dir/clauses"
 }
 tap 'mutants of 2.0: every clause that only 2.0 has is turned red by one' every_clause_has_a_mutant
+tap 'mutants of 2.0: a provider that makes no RMRs is judged by what is not about them' \
+	tap_holds '^2 passed, 0 failed' env MUTANT20=rmr_refused LD_PRELOAD="$PWD/.libs/libmutant20.so" \
+	./datconform --api 2.0 --ia soft0 --patience 20 --only CNO_FREE-02 --only GEN-09
 tap 'mutants of 2.0: without a mutant nothing is red' env LD_PRELOAD="$PWD/.libs/libmutant20.so" \
 	./datconform --api 2.0 --ia soft0 --jobs 6 --patience 20 --timeout 90 --only 'D20-*'
 tap_end

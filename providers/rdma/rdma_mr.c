@@ -92,6 +92,8 @@ enum datp_err rdma_mr_error(const struct rdma_ia *ia, uint64_t len, int err)
 			 ia->base.name);
 		return DATP_ERR_BAD_MEMORY;
 	case EINVAL:
+		datp_log(4, "%s: the device refuses a region of %" PRIu64 " bytes with these rights (it takes up to %" PRIu64 ")",
+			 ia->base.name, len, (uint64_t)ia->dev.max_mr_size);
 		return DATP_ERR_BAD_LENGTH;
 	default:
 		datp_log(1, "%s: cannot register %" PRIu64 " bytes: %s", ia->base.name, len,

@@ -315,13 +315,13 @@ static void check(const struct memory *m, enum step step, const char *what)
 }
 
 /* Sends a note, which says that the peer may go on, and with which memory. The two sides take turns, so one receive is enough. */
-static void tell(struct side *s, struct place place)
+static void send_note(struct side *s, struct place place)
 {
 	memcpy(s->note_out.byte, &place, sizeof(place));
 	send_out(s, &s->note_out);
 }
 
-static struct place hear(struct side *s)
+static struct place await_note(struct side *s)
 {
 	struct place place;
 
@@ -370,25 +370,25 @@ static void server(struct side *s, int pipe_to_client)
 	send_out(s, &s->out);
 
 	/* 2. RDMA write: when the note is here, so is all that was written before it. */
-	hear(s);
+	await_note(s);
 	check(&s->shared, WRITE, "what the client wrote");
 
 	/* 3. RDMA read: the client takes it without our doing. */
 	fill(&s->shared, READ);
-	tell(s, nowhere);
+	send_note(s, nowhere);
 
 	/* 4. The same two through a window. */
-	hear(s);
+	await_note(s);
 	MUST(dat_rmr_create(s->pz, &rmr));
-	tell(s, bind_window(s, rmr, SIZE));
-	hear(s);
+	send_note(s, bind_window(s, rmr, SIZE));
+	await_note(s);
 	check(&s->window, RMR_WRITE, "what the client wrote through the window");
 	fill(&s->window, RMR_READ);
-	tell(s, nowhere);
+	send_note(s, nowhere);
 
 	/* 5. The window closes. The client tries it again: that breaks the connection, and leaves
 	 * no trace in the memory. The end may be quicker than the completion of our last note. */
-	hear(s);
+	await_note(s);
 	bind_window(s, rmr, 0);
 	memcpy(s->note_out.byte, &nowhere, sizeof(nowhere));
 	post_send(s, &s->note_out);
@@ -444,27 +444,27 @@ static void client(struct side *s, int pipe_from_server)
 
 	fill(&s->out, WRITE);
 	rdma_write(s, shared);
-	tell(s, nowhere);
-	hear(s);
+	send_note(s, nowhere);
+	await_note(s);
 	passed("RDMA write      65536 bytes into the server's memory");
 
 	rdma_read(s, shared);
 	check(&s->in, READ, "what was read from the server");
 	passed("RDMA read       65536 bytes out of the server's memory");
 
-	tell(s, nowhere);
-	window = hear(s);
+	send_note(s, nowhere);
+	window = await_note(s);
 	fill(&s->out, RMR_WRITE);
 	rdma_write(s, window);
-	tell(s, nowhere);
-	hear(s);
+	send_note(s, nowhere);
+	await_note(s);
 	passed("RMR bind        65536 bytes written through the window");
 	rdma_read(s, window);
 	check(&s->in, RMR_READ, "what was read through the window");
 	passed("RMR bind        65536 bytes read through the window");
 
-	tell(s, nowhere);
-	hear(s);
+	send_note(s, nowhere);
+	await_note(s);
 	fill(&s->out, REFUSED);
 	printf("NOTE  the window is closed now; a warning about the broken connection belongs to the next step\n");
 	fflush(stdout);

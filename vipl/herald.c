@@ -61,7 +61,7 @@ void herald_unwatch(struct work *w)
 }
 
 /* Queues an error for the error handler. If there is no memory, the error is lost. */
-static void tell(struct nic *nic, const VIP_ERROR_DESCRIPTOR *what, bool normal)
+static void queue_error(struct nic *nic, const VIP_ERROR_DESCRIPTOR *what, bool normal)
 {
 	struct async_error *error = calloc(1, sizeof(*error));
 	struct herald *h = &nic->herald;
@@ -89,7 +89,7 @@ void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR 
 		.ErrorCode = code,
 	};
 
-	tell(nic, &what, false);
+	queue_error(nic, &what, false);
 }
 
 /*
@@ -106,7 +106,7 @@ void herald_end(struct vi *vi, bool normal)
 		.ErrorCode = VIP_ERROR_CONN_LOST,
 	};
 
-	tell(vi->nic, &what, normal);
+	queue_error(vi->nic, &what, normal);
 }
 
 /* The library's own error handler, for programs that have not set one. */

@@ -296,15 +296,15 @@ static DAT_RETURN give_send(struct vi *vi, struct op *op, struct plan *plan)
  */
 static DAT_RETURN give_write(struct vi *vi, struct op *op, struct plan *plan)
 {
-	bool tell = plan->control & VIP_CONTROL_IMMEDIATE;
+	bool immediate = plan->control & VIP_CONTROL_IMMEDIATE;
 	unsigned int flags = fence_of(plan);
 	DAT_RETURN ret;
 
-	if (tell)
+	if (immediate)
 		flags |= DAT_COMPLETION_SUPPRESS_FLAG;
-	ret = dat_ep_post_rdma_write(vi->ep, plan->count - 1, plan->iov + 1, op_cookie(op, tell),
+	ret = dat_ep_post_rdma_write(vi->ep, plan->count - 1, plan->iov + 1, op_cookie(op, immediate),
 				     &plan->remote, (DAT_COMPLETION_FLAGS)flags);
-	if (ret != DAT_SUCCESS || !tell)
+	if (ret != DAT_SUCCESS || !immediate)
 		return ret;
 	fill_head(op, plan, WIRE_WRITTEN);
 	return dat_ep_post_send(vi->ep, 1, plan->iov, op_cookie(op, false),

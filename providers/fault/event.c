@@ -130,15 +130,15 @@ void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDL
 
 bool fault_async_tell(struct fault *fault)
 {
-	bool news = false;
+	bool found = false;
 
 	pthread_mutex_lock(&fault->lock);
 	for (struct fault_async *async = fault->async; async; async = async->next) {
-		news |= !async->told;
+		found |= !async->told;
 		async->told = true;
 	}
 	pthread_mutex_unlock(&fault->lock);
-	return news;
+	return found;
 }
 
 bool fault_async_take(struct fault *fault, DAT_EVENT *event)

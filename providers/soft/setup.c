@@ -33,9 +33,9 @@ static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 	msg->type = type;
 }
 
-static void far_of(const struct soft_msg *msg, struct soft_far *far)
+static void remote_ep_of(const struct soft_msg *msg, struct soft_remote_ep *remote)
 {
-	*far = (struct soft_far){ msg->my_port,	 msg->my_gen,	   msg->intro.name, msg->port_ref,
+	*remote = (struct soft_remote_ep){ msg->my_port,	 msg->my_gen,	   msg->intro.name, msg->port_ref,
 				  msg->ring_ref, msg->request_ref, msg->layout };
 }
 
@@ -282,7 +282,7 @@ static void request_prepare(struct datp_cr *base, void *arg)
 
 	soft_peer_hold(request->peer);
 	cr->peer = request->peer;
-	far_of(request->msg, &cr->far);
+	remote_ep_of(request->msg, &cr->remote);
 	datp_lock(&ia->lock);
 	cr->socket = request->sock;
 	request->sock->cr = cr;
@@ -411,13 +411,13 @@ static enum datp_err accept_open(struct soft_cr *cr, struct soft_ep *ep, struct 
 	soft_port_begin(ep);
 	datp_lock(&ia->lock);
 	if (cr->peer->my_name)
-		cr->far.my_name = cr->peer->my_name;
+		cr->remote.my_name = cr->peer->my_name;
 	datp_unlock(&ia->lock);
-	soft_peer_introduce(ia, cr->peer->name, cr->far.my_name, &msg->intro);
+	soft_peer_introduce(ia, cr->peer->name, cr->remote.my_name, &msg->intro);
 	msg_endpoint(msg, ep);
 	memcpy(&ep->base.remote_address, &base->remote_address, sizeof base->remote_address);
 	ep->base.remote_port = base->remote_port;
-	if (!soft_ep_open(ep, cr->peer, &cr->far, true))
+	if (!soft_ep_open(ep, cr->peer, &cr->remote, true))
 		err = DATP_ERR_MEMORY;
 	else
 		*stale = !accept_answer(cr, ep, msg);
@@ -438,8 +438,8 @@ enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 	err = soft_peer_mailbox(cr->peer, &msg.mailbox);
 	if (err)
 		return err;
-	msg.port = cr->far.index;
-	msg.gen = cr->far.gen;
+	msg.port = cr->remote.index;
+	msg.gen = cr->remote.gen;
 	msg.pdata_len = (uint16_t)len;
 	if (len)
 		memcpy(msg.pdata, pdata, len);
@@ -494,7 +494,7 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 	datp_lock(&ia->lock);
 	to->socket = from->socket;
 	to->peer = from->peer;
-	to->far = from->far;
+	to->remote = from->remote;
 	if (to->socket)
 		to->socket->cr = to;
 	from->socket = NULL;
@@ -639,10 +639,10 @@ static struct soft_ep *reply_ep(struct soft_socket *sock, const struct soft_msg 
 static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft_peer *peer,
 		       const struct soft_msg *msg)
 {
-	struct soft_far far;
+	struct soft_remote_ep remote;
 	bool waits;
 
-	far_of(msg, &far);
+	remote_ep_of(msg, &remote);
 	datp_lock(&ep->base.lock);
 	datp_lock(&sock->ia->lock);
 	waits = sock->ep == ep && ep->gen == sock->gen;
@@ -650,7 +650,7 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 	if (waits) {
 		memcpy(&ep->base.remote_address, &msg->address, sizeof msg->address);
 		ep->base.remote_port = msg->port_qual;
-		waits = soft_ep_open(ep, peer, &far, false);
+		waits = soft_ep_open(ep, peer, &remote, false);
 	}
 	/*
 	 * If the accepting side has closed that port meanwhile, no later connection of it has this generation. release: pairs

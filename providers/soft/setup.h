@@ -12,7 +12,7 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
  * Opens the connection: from now on the peer may touch the buffers that are posted. Returns false
  * if the peer's memory cannot be mapped. EP lock.
  */
-bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far,
+bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_remote_ep *remote,
 		  bool accepting);
 /*
  * Ends an open connection of that generation (0: of any). Returns true if this call has ended it

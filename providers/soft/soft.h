@@ -34,7 +34,7 @@ struct soft_ep;
 struct soft_socket;
 
 /* A peer's endpoint, as the peer describes it in a message. */
-struct soft_far {
+struct soft_remote_ep {
 	uint32_t index, gen;
 	uint32_t my_name; /* our name in its rings */
 	struct soft_ref port, ring, request;
@@ -336,7 +336,7 @@ struct soft_cr {
 	struct datp_cr base;
 	struct soft_socket *socket; /* NULL: the active side has gone away; soft_ia.lock */
 	struct soft_peer *peer;	    /* counted */
-	struct soft_far far;
+	struct soft_remote_ep remote;
 };
 
 /* Which memory of peers is mapped: none; only memory that the peer cannot take away; also memory that it can. */

@@ -43,14 +43,14 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep)
 	return evd_cq(soft_ia(ep->base.obj.ia), ep->base.request_evd);
 }
 
-bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_far *far,
+bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_remote_ep *remote,
 		  bool accepting)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_port *rport = soft_peer_port(peer, &far->port, &far->layout);
+	struct soft_port *rport = soft_peer_port(peer, &remote->port, &remote->layout);
 	uint32_t rmask, unused;
-	struct soft_ring *rring = soft_peer_ring(peer, &far->ring, &rmask);
-	struct soft_ring *rrequest = soft_peer_ring(peer, &far->request, &unused);
+	struct soft_ring *rring = soft_peer_ring(peer, &remote->ring, &rmask);
+	struct soft_ring *rrequest = soft_peer_ring(peer, &remote->request, &unused);
 
 	/* so that the peer can be told about the end even if there is no memory then */
 	if (!ep->end_msg)
@@ -60,10 +60,10 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	ep->rring = rring;
 	ep->rmask = rmask;
 	ep->rrequest = rrequest;
-	ep->rlayout = far->layout;
-	ep->rindex = far->index;
-	ep->rgen = far->gen;
-	ep->my_name = far->my_name;
+	ep->rlayout = remote->layout;
+	ep->rindex = remote->index;
+	ep->rgen = remote->gen;
+	ep->my_name = remote->my_name;
 	datp_lock(&ia->lock);
 	peer->users++;
 	ep->peer = peer;

@@ -136,7 +136,7 @@ static void post_messages(void)
 	}
 }
 
-static void tell(uint32_t step)
+static void send_step(uint32_t step)
 {
 	struct message message = { .key = rmr_key,
 				   .step = step,
@@ -149,7 +149,7 @@ static void tell(uint32_t step)
 	completed(request_evd, "send");
 }
 
-static struct message hear(uint32_t step)
+static struct message await_step(uint32_t step)
 {
 	struct message message;
 
@@ -204,36 +204,36 @@ static void client_talks(void)
 	DAT_RMR_TRIPLET remote;
 	struct message there;
 
-	tell(1);
-	there = hear(2);
+	send_step(1);
+	there = await_step(2);
 	fill(mem.local, TO_WRITE);
 	remote = target = theirs(&there, there.written);
 	MUST(dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
 	completed(request_evd, "RDMA write");
-	tell(3);
-	hear(4);
+	send_step(3);
+	await_step(4);
 	remote = theirs(&there, there.read);
 	MUST(dat_ep_post_rdma_read(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
 	completed(request_evd, "RDMA read");
 	check(mem.local, TO_READ, "read");
-	tell(5);
-	hear(6);
+	send_step(5);
+	await_step(6);
 	/* The side that sends last disconnects, because over siw the peer's disconnect may overtake the completion of a send. */
-	tell(7);
+	send_step(7);
 }
 
 static void server_talks(void)
 {
 	DAT_LMR_TRIPLET local = piece(mem.local, AREA);
 	DAT_RMR_TRIPLET remote;
-	struct message there = hear(1);
+	struct message there = await_step(1);
 
-	tell(2);
-	hear(3);
+	send_step(2);
+	await_step(3);
 	check(mem.written, TO_WRITE, "written");
 	fill(mem.read, TO_READ);
-	tell(4);
-	hear(5);
+	send_step(4);
+	await_step(5);
 	/* The server writes and reads too, so that the client is the target of both. */
 	fill(mem.local, TO_READ);
 	remote = theirs(&there, there.written);
@@ -243,8 +243,8 @@ static void server_talks(void)
 	MUST(dat_ep_post_rdma_read(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
 	completed(request_evd, "RDMA read");
 	check(mem.local, TO_READ, "read back");
-	tell(6);
-	hear(7);
+	send_step(6);
+	await_step(7);
 }
 
 /* Waits until the connection ends. Returns the event, which is DISCONNECTED or BROKEN. */

@@ -24,7 +24,7 @@ static struct {
 	struct soft_ia *ia;
 	struct soft_peer peer;
 	struct soft_ep owner;	/* of the port */
-	struct soft_ep far;	/* its peer now */
+	struct soft_ep remote;	/* the endpoint that `owner` is connected to now */
 	struct soft_ep old;	/* its peer before */
 	struct soft_ring *ring; /* for the events of the peer, which nobody reads */
 	_Atomic bool stop;
@@ -63,12 +63,12 @@ static void exec_open(void)
 	t.peer.ia = t.ia;
 	t.peer.self = true;
 	make(&t.owner);
-	make(&t.far);
+	make(&t.remote);
 	make(&t.old);
 	join(&t.old, &t.owner);
 	soft_port_begin(&t.owner); /* the next connection */
-	join(&t.owner, &t.far);
-	join(&t.far, &t.owner);
+	join(&t.owner, &t.remote);
+	join(&t.remote, &t.owner);
 }
 
 static void exec_close(void)
@@ -97,7 +97,7 @@ static void post(struct soft_ep *ep)
 static void peer_of_now_gets_the_exec_lock(void)
 {
 	post(&t.owner);
-	CHECK(soft_exec_run(&t.far, false));
+	CHECK(soft_exec_run(&t.remote, false));
 	CHECK_EQ_INT(t.owner.port->sq_done, 1);
 	post(&t.owner);
 	CHECK(soft_exec_run(&t.owner, true));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How libvipl uses the adapter beneath: recorded by the trace wrapper, and over the wrapper odd.c, which
- * misbehaves. In the adapter `tell`, that wrapper reports which call a thread has reached.
+ * misbehaves. In the adapter `report`, that wrapper reports which call a thread has reached.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -43,7 +43,7 @@ static void write_conf(void)
 	fprintf(file, "soft0 %s %s/libdatsoft.so opendat.1.0 \"\" \"\"\n", head, libs);
 	fprintf(file, "trace %s %s/libdat-trace.so opendat.1.0 \"soft0 file=%s%d\" \"\"\n", head,
 		libs, "/proc/self/fd/", trace);
-	fprintf(file, "tell %s %s/odd.so opendat.1.0 \"soft0 tell=%d\" \"\"\n", head, libs,
+	fprintf(file, "report %s %s/odd.so opendat.1.0 \"soft0 report=%d\" \"\"\n", head, libs,
 		told[1]);
 	fprintf(file, "key0 %s %s/odd.so opendat.1.0 \"soft0 key0\" \"\"\n", head, libs);
 	fprintf(file, "active-first %s %s/odd.so opendat.1.0 \"soft0 active-first\" \"\"\n", head,
@@ -213,7 +213,7 @@ static void *wait_for_client(void *arg)
 /* The waiter listens (dat_psp_create) before it sleeps, and under the same lock. */
 static void a_nic_is_not_closed_under_a_waiter(void)
 {
-	setenv("OPENDAT_TEST_IA", "tell", 1);
+	setenv("OPENDAT_TEST_IA", "report", 1);
 	side_open(&a);
 	sleeper_start(wait_for_client);
 	REQUIRE(call_comes('p', check_patience_ms()));
@@ -233,7 +233,7 @@ static void a_cq_is_not_destroyed_under_a_waiter(void)
 {
 	VIP_CQ_HANDLE cq;
 
-	setenv("OPENDAT_TEST_IA", "tell", 1);
+	setenv("OPENDAT_TEST_IA", "report", 1);
 	side_open(&a);
 	REQUIRE_VIP(VipCreateCQ(a.nic, 64, &cq), VIP_SUCCESS);
 	a.cq = cq;
@@ -280,7 +280,7 @@ static void a_client_that_has_given_up_is_not_handed_out(void)
 	VIP_CONN_HANDLE conn;
 	uint64_t then;
 
-	open_on(&a, "tell");
+	open_on(&a, "report");
 	side_open_vi(&b);
 	REQUIRE_VIP(look("here", &conn), VIP_TIMEOUT);
 	REQUIRE_VIP(look("there", &conn), VIP_TIMEOUT);

@@ -170,11 +170,11 @@ static void victim_listens(void)
 static void tell_foe(void)
 {
 	VIP_VI_ATTRIBUTES attr;
-	uint32_t tell;
+	uint32_t limit;
 
 	REQUIRE_VIP(VipQueryVi(s.vi, NULL, &attr, NULL, NULL), VIP_SUCCESS);
-	tell = (uint32_t)attr.MaxTransferSize;
-	check_put(peer, &tell, sizeof(tell));
+	limit = (uint32_t)attr.MaxTransferSize;
+	check_put(peer, &limit, sizeof(limit));
 }
 
 /* Checks that another VI on the same adapter can connect and exchange data. */

@@ -3,7 +3,7 @@
  * A wrapper for the tests of libvipl, which makes the adapter beneath misbehave. Its instance data
  * say how:
  *
- *	tell=FD		writes a byte to FD when it comes to a call: 'p' for dat_psp_create(),
+ *	report=FD		writes a byte to FD when it comes to a call: 'p' for dat_psp_create(),
  *			'q' for dat_cr_query(), 'w' for dat_evd_wait()
  *	key0		the first registration that asks for an RMR context is given 0
  *	active-first	as iWARP: an endpoint that was accepted and posts a request before it has
@@ -32,9 +32,9 @@ struct odd {
 static enum datp_err odd_open(struct datp_wrap *wrap, const char *params)
 {
 	struct odd *odd = (struct odd *)wrap;
-	const char *tell = strstr(params, "tell=");
+	const char *report = strstr(params, "report=");
 
-	odd->fd = tell ? atoi(tell + strlen("tell=")) : -1;
+	odd->fd = report ? atoi(report + strlen("report=")) : -1;
 	odd->key0 = strstr(params, "key0") != NULL;
 	odd->active_first = strstr(params, "active-first") != NULL;
 	pthread_mutex_init(&odd->lock, NULL);
@@ -61,7 +61,7 @@ static bool quiet_change(struct odd *odd, uint64_t from, uint64_t to)
 	return found;
 }
 
-static void tell(const struct odd *odd, enum datp_call id)
+static void report_call(const struct odd *odd, enum datp_call id)
 {
 	char what = id == DATP_CALL_psp_create ? 'p' :
 		    id == DATP_CALL_cr_query   ? 'q' :
@@ -77,7 +77,7 @@ static bool odd_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	struct odd *odd = (struct odd *)wrap;
 	uint64_t end[2] = { call->arg[0], DAT_CLOSE_ABRUPT_FLAG };
 
-	tell(odd, call->id);
+	report_call(odd, call->id);
 	if (!odd->active_first)
 		return true;
 	switch (call->id) {

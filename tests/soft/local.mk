@@ -84,6 +84,7 @@ SOFT_API_TESTS = \
 	tests/soft/realm_test \
 	tests/soft/retry_test \
 	tests/soft/share_test \
+	tests/soft/short_test \
 	tests/soft/steady_test \
 	tests/soft/stop_test \
 	tests/soft/unready_test \
@@ -179,6 +180,10 @@ tests_soft_retry_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNES
 tests_soft_share_test_SOURCES = tests/soft/share_test.c
 tests_soft_share_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_share_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_short_test_SOURCES = tests/soft/short_test.c
+tests_soft_short_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_short_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_steady_test_SOURCES = tests/soft/steady_test.c
 tests_soft_steady_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

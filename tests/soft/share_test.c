@@ -17,6 +17,7 @@
 #define SIZE ((size_t)256 << 10)
 #define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
 #define NAME "opendat-share-test"
+#define SEGMENTS 3
 
 /* How the owner's memory is allocated, and how the two processes use it. */
 struct kind {
@@ -32,6 +33,21 @@ static struct api_buf buf;
 static struct api_offer theirs;
 static pid_t owner;
 static int file = -1;
+static int segments = 1; /* of each local list; a request of one segment takes a short way (exec_short.c) */
+
+/* Returns how many mappings of the files of this test this process has. */
+static int mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096];
+	int found = 0;
+
+	REQUIRE(maps != NULL);
+	while (fgets(line, sizeof(line), maps))
+		found += strstr(line, NAME) != NULL;
+	fclose(maps);
+	return found;
+}
 
 static void *map_file(int fd, int prot, int flags)
 {
@@ -39,6 +55,11 @@ static void *map_file(int fd, int prot, int flags)
 
 	REQUIRE(mem != MAP_FAILED);
 	return mem + SKEW;
+}
+
+static void unmap_file(unsigned char *mem)
+{
+	REQUIRE(munmap(mem - SKEW, SIZE + 2 * SKEW) == 0);
 }
 
 static int unsealed_memfd(void)
@@ -131,6 +152,13 @@ static void serve(struct api_buf *mem, DAT_RMR_HANDLE rmr)
 		} else if (step == 'r') { /* a message has come */
 			API_DTO(end.recv, end.ep, 7, DAT_DTO_SUCCESS, SIZE);
 			check_signal(CHECK_PARENT);
+		} else if (step == 'p') { /* post a receive for a message that waits */
+			REQUIRE_DAT(api_recv(end.ep, mem, 0, SIZE, 7), DAT_SUCCESS);
+			API_DTO(end.recv, end.ep, 7, DAT_DTO_SUCCESS, SIZE);
+			check_signal(CHECK_PARENT);
+		} else if (step == 'm') { /* does it map another file than its own? */
+			wrong = mappings() - 1;
+			check_put(CHECK_PARENT, &wrong, sizeof(wrong));
 		} else if (step == 'c') { /* cut the file off */
 			REQUIRE(ftruncate(file, 0) == 0);
 			check_signal(CHECK_PARENT);
@@ -199,20 +227,41 @@ static void part(void)
 /* Returns true if the owner's file is mapped in this process. */
 static bool mapped(void)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[4096];
-	bool found = false;
+	return mappings() > 0;
+}
 
-	REQUIRE(maps != NULL);
-	while (!found && fgets(line, sizeof(line), maps))
-		found = strstr(line, NAME) != NULL;
-	fclose(maps);
-	return found;
+/* Makes a list of the whole buffer, of unequal segments; the first one begins at an odd offset. */
+static void list_of_all(DAT_LMR_TRIPLET *list)
+{
+	size_t from = 0;
+
+	for (int i = 0; i < segments; i++) {
+		size_t to = i == segments - 1 ? SIZE : SIZE / (size_t)segments * (size_t)(i + 1) + 13;
+
+		list[i] = api_seg(&buf, from, to - from);
+		from = to;
+	}
+}
+
+static DAT_RETURN post_write_of_all(uint64_t cookie)
+{
+	DAT_LMR_TRIPLET list[SEGMENTS];
+
+	list_of_all(list);
+	return dat_ep_post_rdma_write(end.ep, segments, list, api_cookie(cookie), &theirs.target, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_read_of_all(uint64_t cookie)
+{
+	DAT_LMR_TRIPLET list[SEGMENTS];
+
+	list_of_all(list);
+	return dat_ep_post_rdma_read(end.ep, segments, list, api_cookie(cookie), &theirs.target, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 static void write_all(void)
 {
-	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(post_write_of_all(1), DAT_SUCCESS);
 	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, SIZE);
 }
 
@@ -228,7 +277,7 @@ static void want_it_there(void)
 static void read_back(void)
 {
 	memset(buf.mem, 0, SIZE);
-	REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 2, 0), DAT_SUCCESS);
+	REQUIRE_DAT(post_read_of_all(2), DAT_SUCCESS);
 	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
 	CHECK_EQ_INT(api_mismatch(buf.mem, SIZE, 1), -1);
 }
@@ -289,6 +338,44 @@ static void long_message_goes_straight_into_it(void)
 	part();
 }
 
+/* Requests behind a message that waits are executed by the owner, when it posts the receive; it maps this side's memory. */
+static void owner_writes_and_reads_in_place_what_waits(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	struct api_buf message, out, in;
+	long others = 0;
+
+	meet(&kind);
+	message = buf;
+	out = api_buf_in(api.pz, of_memfd(), SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	in = api_buf_in(api.pz, of_memfd(), SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(api_send(end.ep, &message, 0, SIZE, 3, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 3, DAT_DTO_SUCCESS, SIZE);
+	step('r');
+	check_await(owner);
+	api_fill(message.mem, SIZE, 2);
+	api_fill(out.mem, SIZE, 1);
+	REQUIRE_DAT(api_send(end.ep, &message, 0, SIZE, 4, 0), DAT_SUCCESS);
+	buf = out;
+	REQUIRE_DAT(post_write_of_all(1), DAT_SUCCESS);
+	buf = in;
+	REQUIRE_DAT(post_read_of_all(2), DAT_SUCCESS);
+	API_EMPTY(end.request);
+	step('p');
+	check_await(owner);
+	API_DTO(end.request, end.ep, 4, DAT_DTO_SUCCESS, SIZE);
+	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, SIZE);
+	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
+	want_it_there();
+	CHECK_EQ_INT(api_mismatch(in.mem, SIZE, 1), -1);
+	step('m');
+	check_get(owner, &others, sizeof(others));
+	CHECK_EQ_INT(others, 2);
+	part();
+	unmap_file(out.mem);
+	unmap_file(in.mem);
+}
+
 static void region_that_is_freed_is_let_go(void)
 {
 	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
@@ -307,7 +394,6 @@ static void window_opens_it_and_closes_it_again(void)
 	const struct kind kind = { .make = of_memfd,
 				   .rights = DAT_MEM_PRIV_ALL_FLAG,
 				   .window = true };
-	DAT_RMR_TRIPLET beyond;
 
 	meet(&kind);
 	write_all();
@@ -315,8 +401,7 @@ static void window_opens_it_and_closes_it_again(void)
 	CHECK(mapped());
 	step('f'); /* the window, not the region */
 	check_await(owner);
-	beyond = theirs.target;
-	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), beyond, 4, 0), DAT_SUCCESS);
+	REQUIRE_DAT(post_write_of_all(4), DAT_SUCCESS);
 	API_DTO(end.request, end.ep, 4, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
 	part();
 }
@@ -328,7 +413,7 @@ static void range_beyond_the_region_is_refused(void)
 	meet(&kind);
 	write_all();
 	theirs.target.target_address += 8; /* the file continues beyond the end of the region */
-	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 4, 0), DAT_SUCCESS);
+	REQUIRE_DAT(post_write_of_all(4), DAT_SUCCESS);
 	API_DTO(end.request, end.ep, 4, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
 	part();
 }
@@ -340,7 +425,7 @@ static void file_that_can_only_be_read_is_read_in_place(void)
 					     DAT_MEM_PRIV_REMOTE_READ_FLAG };
 
 	meet(&kind);
-	REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 2, 0), DAT_SUCCESS);
+	REQUIRE_DAT(post_read_of_all(2), DAT_SUCCESS);
 	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
 	for (size_t i = 0; i < SIZE; i++)
 		if (buf.mem[i])
@@ -357,7 +442,7 @@ static void file_that_was_cut_off_fails_the_transfer(void)
 	DAT_EVENT event;
 
 	meet(&kind);
-	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(post_write_of_all(1), DAT_SUCCESS);
 	API_EVENT(end.request, &event);
 	CHECK_EQ_INT(event.event_number, DAT_DTO_COMPLETION_EVENT);
 	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
@@ -376,7 +461,7 @@ static void file_that_is_cut_off_in_use_fails_the_transfer(void)
 	write_all();
 	step('c');
 	check_await(owner);
-	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), theirs.target, 2, 0), DAT_SUCCESS);
+	REQUIRE_DAT(post_write_of_all(2), DAT_SUCCESS);
 	API_EVENT(end.request, &event);
 	CHECK_EQ_INT(event.event_number, DAT_DTO_COMPLETION_EVENT);
 	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
@@ -411,11 +496,32 @@ static int use_soft_as_anybody(void)
 	return unsetenv("OPENDAT_TEST_IA") || syscall(SYS_capset, &head, none);
 }
 
+static void with_one_segment(void)
+{
+	segments = 1;
+}
+
+static void with_lists(void)
+{
+	segments = SEGMENTS;
+}
+
 static const struct check_test bounced_tests[] = {
 	CHECK_TEST(memfd_is_written_and_read_in_place),
 	CHECK_TEST(long_message_goes_straight_into_it),
 	CHECK_TEST(private_mapping_is_not_the_file),
 	CHECK_TEST(region_that_is_freed_is_let_go),
+	CHECK_END
+};
+
+static const struct check_test lists_tests[] = {
+	CHECK_TEST(memfd_is_written_and_read_in_place),
+	CHECK_TEST(file_that_can_lose_pages_is_memory_like_any_other),
+	CHECK_TEST(owner_writes_and_reads_in_place_what_waits),
+	CHECK_TEST(region_that_is_freed_is_let_go),
+	CHECK_TEST(window_opens_it_and_closes_it_again),
+	CHECK_TEST(range_beyond_the_region_is_refused),
+	CHECK_TEST(file_that_can_only_be_read_is_read_in_place),
 	CHECK_END
 };
 
@@ -426,6 +532,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(file_that_can_lose_pages_is_mapped_if_its_owner_is_trusted),
 	CHECK_TEST(private_mapping_is_not_the_file),
 	CHECK_TEST(long_message_goes_straight_into_it),
+	CHECK_TEST(owner_writes_and_reads_in_place_what_waits),
 	CHECK_TEST(region_that_is_freed_is_let_go),
 	CHECK_TEST(window_opens_it_and_closes_it_again),
 	CHECK_TEST(range_beyond_the_region_is_refused),
@@ -438,13 +545,26 @@ static const struct check_test tests[] = {
 
 static const struct check_suite bounced = { .name = "memory that both can map, by the bounce path",
 					    .init = use_bounce,
-					    .cleanup = NULL,
+					    .setup = with_one_segment,
 					    .teardown = api_close,
 					    .tests = bounced_tests };
 
+static const struct check_suite bounced_lists = { .name = "lists for memory that both can map, by the bounce path",
+						  .init = use_bounce,
+						  .setup = with_lists,
+						  .teardown = api_close,
+						  .tests = bounced_tests };
+
+static const struct check_suite lists = { .name = "lists for memory that both can map",
+					  .init = use_soft_as_anybody,
+					  .setup = with_lists,
+					  .teardown = api_close,
+					  .tests = lists_tests };
+
 static const struct check_suite share = { .name = "memory that both can map",
 					  .init = use_soft_as_anybody,
+					  .setup = with_one_segment,
 					  .teardown = api_close,
 					  .tests = tests };
 
-CHECK_SUITES(&bounced, &share);
+CHECK_SUITES(&bounced, &bounced_lists, &lists, &share);

@@ -65,6 +65,9 @@ static struct {
 static unsigned int seed = 1;
 static char *adapter;
 static bool shared; /* the victims map the memory of writes and reads */
+/* Of the victims' requests. With a barrier fence, an RDMA request into mapped memory does not take the short way. */
+static size_t length = LENGTH;
+static DAT_COMPLETION_FLAGS way;
 
 static struct api_buf memory(size_t size)
 {
@@ -127,16 +130,17 @@ static void accept_on(DAT_EVD_HANDLE cr_evd, DAT_EP_HANDLE ep, enum traffic traf
 
 static DAT_RETURN post_request(struct busy *busy)
 {
-	DAT_LMR_TRIPLET local = api_seg(&my.out, 0, LENGTH);
+	size_t size = busy->traffic == SENDS ? LENGTH : length;
+	DAT_LMR_TRIPLET local = api_seg(&my.out, 0, size);
 	DAT_RMR_TRIPLET remote = { .rmr_context = busy->there.context,
 				   .target_address = busy->there.address,
-				   .segment_length = LENGTH };
+				   .segment_length = size };
 
 	switch (busy->traffic) {
 	case WRITES:
-		return api_write(busy->ep, local, remote, 0, 0);
+		return api_write(busy->ep, local, remote, 0, way);
 	case READS:
-		return api_read(busy->ep, local, remote, 0, 0);
+		return api_read(busy->ep, local, remote, 0, way);
 	default:
 		return dat_ep_post_send(busy->ep, 1, &local, api_cookie(0), 0);
 	}
@@ -433,27 +437,45 @@ static void reader_that_is_stopped_holds_up_nobody(void)
 	campaign(READS);
 }
 
+static void use(const char *name, bool maps, size_t size, DAT_COMPLETION_FLAGS flags)
+{
+	adapter = (char *)(uintptr_t)name;
+	shared = maps;
+	length = size;
+	way = flags;
+}
+
 static void by_system_calls(void)
 {
-	adapter = (char *)"soft-hasty";
-	shared = false;
+	use("soft-hasty", false, LENGTH, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 static void by_bounce(void)
 {
-	adapter = (char *)"soft-hasty-bounce";
-	shared = false;
+	use("soft-hasty-bounce", false, LENGTH, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 static void by_mappings(void)
 {
-	adapter = (char *)"soft-hasty";
-	shared = true;
+	use("soft-hasty", true, LENGTH, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* The copy is so short that most victims are stopped before or after it. */
+static void by_mappings_of_words(void)
+{
+	use("soft-hasty", true, 16, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static void by_mappings_generally(void)
+{
+	use("soft-hasty", true, LENGTH, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 }
 
 static const struct check_test tests[] = { CHECK_TEST(sender_that_is_stopped_holds_up_nobody),
 					   CHECK_TEST(writer_that_is_stopped_holds_up_nobody),
 					   CHECK_TEST(reader_that_is_stopped_holds_up_nobody), CHECK_END };
+static const struct check_test rdma_tests[] = { CHECK_TEST(writer_that_is_stopped_holds_up_nobody),
+						CHECK_TEST(reader_that_is_stopped_holds_up_nobody), CHECK_END };
 
 static const struct check_suite calls = {
 	.name = "stop, system calls", .setup = by_system_calls, .teardown = api_close, .tests = tests
@@ -464,5 +486,11 @@ static const struct check_suite bounced = {
 static const struct check_suite mappings = {
 	.name = "stop, mappings", .setup = by_mappings, .teardown = api_close, .tests = tests
 };
+static const struct check_suite words = {
+	.name = "stop, words by mappings", .setup = by_mappings_of_words, .teardown = api_close, .tests = rdma_tests
+};
+static const struct check_suite fenced = {
+	.name = "stop, mappings, the general way", .setup = by_mappings_generally, .teardown = api_close, .tests = rdma_tests
+};
 
-CHECK_SUITES(&calls, &bounced, &mappings);
+CHECK_SUITES(&calls, &bounced, &mappings, &words, &fenced);

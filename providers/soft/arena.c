@@ -137,7 +137,7 @@ static __attribute__((destructor)) void last_unmap(void)
 
 void soft_arena_put(struct soft_arena *arena)
 {
-	/* release: this user's accesses come before; acquire: the last user unmaps it after the accesses of all */
+	/* release: comes after this user's accesses; acquire: the last user unmaps it after the accesses of all */
 	if (!arena || atomic_fetch_sub_explicit(&arena->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	extents_retire(arena->extents);

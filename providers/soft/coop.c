@@ -224,7 +224,7 @@ bool soft_coop_leave(struct soft_port *ip, uint32_t gen, bool initiator)
 	/* after soft_port_begin(), for another connection, the generation is another one */
 	for (unsigned int tries = SOFT_TRIES; tries && SOFT_EXEC_GEN(word) == gen; tries--) {
 		/*
-		 * acquire: what the holder did before it left the execution lock to us. If the flag
+		 * acquire: makes visible what the holder did before it left the execution lock to us. If the flag
 		 * is clear and the execution lock is not ours, it was taken from a holder that had
 		 * died: soft_exec_take_back().
 		 */

@@ -235,7 +235,7 @@ bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t 
 {
 	uint64_t position;
 	/*
-	 * Reserved in nobody's name, because this process does not outlive its own reservations.
+	 * The cell is reserved in nobody's name, because this process does not outlive its own reservations.
 	 * This thread reads `head`, which is ahead of `taken`, so it finds a cell before a sender
 	 * does
 	 */
@@ -417,8 +417,8 @@ bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32
 			return true;
 	}
 	/*
-	 * A peer changes the word all the time. An exchange, so that it continues the release
-	 * sequence of the entries before
+	 * A peer changes the word all the time. This is an exchange, not a store, so that it continues
+	 * the release sequence of the earlier entries
 	 */
 	(void)atomic_exchange_explicit(&ring->ready_list, SOFT_READY_ALL, memory_order_acq_rel);
 	return true;
@@ -429,8 +429,8 @@ void soft_ring_want_service(struct soft_ring *ring, struct soft_peer *owner)
 	uint32_t set = SOFT_SERVICE_WANTED;
 
 	/*
-	 * release: the cell; see soft_cq_clear_service(). A read-modify-write, so that the owner
-	 * acquires from each of several senders
+	 * release: publishes the cell; see soft_cq_clear_service(). It is a read-modify-write, so that
+	 * the owner acquires from each of several senders
 	 */
 	if (atomic_fetch_or_explicit(&ring->service, SOFT_SERVICE_WANTED, memory_order_acq_rel) & SOFT_SERVICE_RUNG)
 		return;

@@ -34,7 +34,7 @@ void soft_cq_set_polled(struct soft_cq *cq);		       /* says in the ring that it
  * full. The caller calls soft_cq_notify() next. EP lock.
  */
 bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg);
-/* As soft_ring_notify(), for what the owner's process has published itself. */
+/* Does what soft_ring_notify() does, for a cell that the owner's process has published itself. */
 void soft_cq_notify(struct soft_cq *cq);
 /* Wakes all that sleep at the queue, whether they have asked for it or not. */
 void soft_cq_wake_all(struct soft_cq *cq);
@@ -203,8 +203,8 @@ soft_ring_reserve_behind(struct soft_ring *ring, uint32_t mask, const _Atomic ui
 			    memory_order_relaxed))
 			continue;
 		/*
-		 * A store, not a compare-exchange: if other senders have moved the tail meanwhile,
-		 * this sets it back, which costs one of them another try. release: the reservation
+		 * This is a store, not a compare-exchange: if other senders have moved the tail meanwhile,
+		 * it sets the tail back, which costs one of them another try. release: publishes the reservation
 		 */
 		atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
 		/* prefetch for write: a later message then finds the lines of its cell in this cache */

@@ -452,7 +452,7 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	return dir_move(dir, write, write, &ilist, &tlist, r->len, status);
 }
 
-/* As exec_write_imm(), with a receive of the target's SRQ, which only its owner can provide. */
+/* Does what exec_write_imm() does, with a receive of the target's SRQ, which only the SRQ's owner can provide. */
 static bool exec_srq_imm(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
 	struct datp_wqe *wqe = dir->initiator ? NULL : soft_srq_immediate_take(dir->ep, r);

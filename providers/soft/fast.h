@@ -345,7 +345,7 @@ static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_ev
 	return taken;
 }
 
-/* As datp_dequeue(); `rest` does what is not a plain message. */
+/* Does what datp_dequeue() does. It handles plain messages itself, and calls `rest` for everything else. */
 static inline __attribute__((always_inline)) DAT_RETURN
 soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
 {

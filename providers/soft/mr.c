@@ -433,8 +433,8 @@ bool soft_mr_owns_target(struct soft_ia *ia, uint32_t pz, const struct datp_rge 
 		return own.pz == pz && (own.priv & need) &&
 		       soft_range_holds(&own, remote->addr, remote->len);
 	/*
-	 * A window. Sequentially consistent, as in mr_owned(): either this finds the 0 of
-	 * soft_rmr_free(), or that waits
+	 * The context is that of a window. The load is sequentially consistent, as in mr_owned(): either it
+	 * finds the 0 that soft_rmr_free() stores, or soft_rmr_free() waits for this access
 	 */
 	return atomic_load(&ia->own[index].use) == SOFT_MR_WINDOW &&
 	       soft_window_get(ia, remote->rmr_context, &range) && range.pz == pz &&

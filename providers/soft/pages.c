@@ -22,7 +22,7 @@
 
 #define MAPS "/proc/self/maps"
 
-/* As in <linux/fs.h> since 6.11. */
+/* The same structure is in <linux/fs.h> since Linux 6.11. */
 struct query {
 	uint64_t size, flags, addr;
 	uint64_t start, end, vma_flags, page_size, offset, inode;
@@ -37,7 +37,8 @@ struct query {
 struct mapping {
 	uint64_t start, end;
 	bool readable, writable, shared, file;
-	bool stack; /* the main thread's, which grows by itself; of a mapping that was read as text, as all below */
+	/* Only set if the list of mappings was read as text, as all fields below. */
+	bool stack; /* it is the main thread's stack, which grows by itself */
 	struct soft_backing backing;
 };
 

@@ -116,8 +116,8 @@ void soft_port_begin(struct soft_ep *ep)
 	/*
 	 * If a peer of an earlier connection holds the execution lock at this moment, this takes it
 	 * away: the peer finds that connection closed, and touches nothing. What it writes to the
-	 * word meanwhile does not matter, because no other word has this generation. release: our
-	 * use of the port so far; whoever takes the execution lock acquires it.
+	 * word meanwhile does not matter, because no other word has this generation. release:
+	 * comes after our use of the port so far; whoever takes the execution lock acquires it.
 	 */
 	word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
 	(void)atomic_exchange_explicit(&port->exec_lock, SOFT_EXEC_NEXT(word, ep->gen),

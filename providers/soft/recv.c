@@ -608,7 +608,7 @@ static __attribute__((noinline)) bool ready_search(struct soft_cq *cq)
 static void ready_note(struct soft_cq *cq)
 {
 	/*
-	 * acquire: `next` of each entry. Whoever adds an entry releases it by a compare-exchange of
+	 * acquire: makes `next` of each entry visible. Whoever adds an entry releases it by a compare-exchange of
 	 * this word, and later ones continue its release sequence.
 	 */
 	uint32_t entry = atomic_load_explicit(&cq->ring->ready_list, memory_order_acquire);

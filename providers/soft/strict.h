@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an adapter with strict=on punishes, though shared memory would not have to: what a program does that works on soft0 and
- * fails on RDMA hardware. Every function takes an endpoint of any adapter, and does nothing for one that is not strict.
+ * The checks of an adapter with strict=on: it lets fail what works in shared memory and fails on RDMA hardware. Every
+ * function takes an endpoint of any adapter, and does nothing for one that is not strict.
  */
 #ifndef SOFT_STRICT_H
 #define SOFT_STRICT_H
 
 #include "soft.h"
 
-/* strict.c; of a strict adapter only */
+/* in strict.c; only called for a strict adapter */
 enum datp_err soft_strict_check(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n);
 void soft_strict_look_later(struct soft_ep *ep);
 
@@ -22,7 +22,7 @@ static inline enum datp_err soft_strict_post(struct soft_ep *ep, const struct da
 	return soft_ia(ep->base.obj.ia)->strict ? soft_strict_check(ep, wqe, iov, n) : DATP_OK;
 }
 
-/* Requests of this side wait: the service thread looks at them. EP lock. */
+/* Called when requests of this side wait for a receive: the service thread will check them. EP lock. */
 static inline void soft_strict_waits(struct soft_ep *ep)
 {
 	if (soft_ia(ep->base.obj.ia)->strict)

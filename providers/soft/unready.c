@@ -25,7 +25,8 @@ void soft_unready_watch(struct soft_ep *ep)
 	atomic_store_explicit(&ep->unready, true, memory_order_relaxed);
 	/*
 	 * The timer is not set again while the tick is due, because messages in quick succession would put it off for ever.
-	 * release: the mark; the look acquires. An exchange, since a load could find an old value, after the look has begun
+	 * release: publishes the mark, which soft_unready_look() acquires. This is an exchange, because a load could find an old
+	 * value after that look has begun
 	 */
 	if (!atomic_exchange_explicit(&ia->unready, true, memory_order_acq_rel))
 		soft_tick_set(ia);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages that find no receive for a long time. The side that has not posted it is told, and the adapter of the sender, if it
- * is strict, lets the message fail (strict.h).
+ * Messages that find no receive for a long time. The library prints a message on the side that has not posted the receive. If
+ * the sender's adapter is strict, the send fails (strict.h).
  */
 #ifndef SOFT_UNREADY_H
 #define SOFT_UNREADY_H
@@ -14,15 +14,15 @@
 
 #ifndef soft_unready_watch /* the model checker has no messages to the user */
 /*
- * A message on this connection has found no receive: one of the peer here, or, on a strict adapter, one of this side there. The
- * service thread looks at it from now on, as long as one waits. EP lock.
+ * Called when a message on this connection has found no receive: one that the peer has sent here, or, on a strict adapter,
+ * one that this side has sent. From now on the service thread checks the connection as long as a message waits. EP lock.
  */
 void soft_unready_watch(struct soft_ep *ep);
 #endif
 
 /* Returns true if a message may wait, so that soft_unready_look() is due within SOFT_UNREADY_LOOK_MS. Service thread. */
 bool soft_unready_watches(struct soft_ia *ia);
-/* Looks, if the interval is over. Service thread. */
+/* Checks the messages that wait, if the interval is over. Service thread. */
 void soft_unready_look(struct soft_ia *ia);
 
 #endif

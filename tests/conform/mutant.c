@@ -124,7 +124,7 @@ static bool is_too_early(struct mutant *mutant, const struct datp_wrap_call *cal
 		       __atomic_load_n(&mutant->unheard, __ATOMIC_ACQUIRE);
 }
 
-/* As over a device that ends the connection if a message of the passive side finds no receive. */
+/* Behaves like a device that ends the connection if a message of the passive side finds no receive. */
 static bool breaks_early_send(struct mutant *mutant, struct datp_wrap_call *call)
 {
 	const uint64_t words[] = { call->arg[0], DAT_CLOSE_ABRUPT_FLAG };
@@ -175,7 +175,7 @@ static bool before_disconnect(struct mutant *mutant, struct datp_wrap_call *call
 	return state != DAT_EP_STATE_DISCONNECTED || answers_itself(call, ERROR(DAT_INVALID_STATE));
 }
 
-/* As much as a sanitizer writes, so that its summary is not among the last of it. */
+/* Prints as much as a sanitizer, so that the first summary is not among the last lines. */
 static void report_as_sanitizer(void)
 {
 	fputs("==1==ERROR: MutantSanitizer: heap-use-after-free on address 0x1\n", stderr);

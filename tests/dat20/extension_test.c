@@ -140,7 +140,7 @@ static void wait_for(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	SUCCEEDS(dat_evd_wait(evd, SECONDS, 1, event, &more));
 }
 
-/* The next event of a DTO, which has to be of the extension and of this kind. */
+/* Waits for the next event of a DTO, which has to be one of the extension and of this kind. */
 static const DAT_IB_EXTENSION_EVENT_DATA *extended(DAT_EVENT *event, DAT_IB_EXT_TYPE type, int operation,
 						   DAT_DTO_COMPLETION_STATUS status, DAT_UINT64 cookie)
 {

@@ -329,7 +329,7 @@ static void messages_that_complete_before_they_are_sent_arrive_in_order(void)
 		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, BYTES);
 }
 
-/* ------------------------------------------------------------------ events that nothing is the matter with */
+/* ------------------------------------------------------------------ events that report no error */
 
 /*
  * mlx4, mlx5, hns and ocrdma report the first packet that a queue pair receives (IBV_EVENT_COMM_EST). Here the passive side learns

@@ -193,7 +193,7 @@ uint32_t twist_id_qpn(const struct rdma_cm_id *id);
 bool twist_is_dead(struct ibv_qp *qp);
 /* Returns true if this process has put the queue pair there. */
 bool twist_is_halted(uint32_t qpn);
-/* What is posted, for twist_flush_is_lost(). */
+/* Record what is posted, for twist_flush_is_lost(). */
 void twist_posts_receives(const struct ibv_recv_wr *wr);
 void twist_posts_requests(struct ibv_qp *qp, const struct ibv_send_wr *wr);
 /* Returns true if the device does not report this completion. */

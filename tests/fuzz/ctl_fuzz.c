@@ -96,7 +96,7 @@ unsigned char *region_out(const struct perf_region *mem, uint64_t index)
 	return world.out;
 }
 
-/* As datperf_data.c and datperf_ia.c count it. */
+/* Counts as datperf_data.c and datperf_ia.c do. */
 uint64_t region_length(uint64_t size, uint32_t slots)
 {
 	return (2 * slots * ((size + 63) / 64 * 64) + PERF_CREDITS * PERF_CREDIT_SIZE + 4095) / 4096 *

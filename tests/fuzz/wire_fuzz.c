@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define DEMAND(x) do { if (!(x)) abort(); } while (0)
 
-/* As ib.c and iwarp.c have them. */
+/* The values of ib.c and iwarp.c. */
 static const struct rdma_kind kinds[] = {
 	{ .max_private_data = 2 * (56 - RDMA_TRAILER), .request_bytes = 56, .reply_bytes = 196 },
 	{ .max_private_data = 128 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For a test program that puts malloc(), calloc() and realloc() of its own before those of the C library: whether it can
- * (OWN_ALLOCATOR), and what they call. A sanitizer has an allocator of its own, before which none can stand.
+ * For a test program that defines malloc(), calloc() and realloc() itself. OWN_ALLOCATOR is 1 if it can; under a sanitizer,
+ * which replaces these functions, it cannot. The functions of the C library that its own ones call are declared here.
  */
 #ifndef HARNESS_ALLOCATOR_H
 #define HARNESS_ALLOCATOR_H

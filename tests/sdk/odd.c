@@ -5,10 +5,10 @@
  *
  *	ODD_MAJOR	built with an SDK of another major version
  *	ODD_MINOR	built with an SDK of a much later minor version
- *	ODD_FUTURE	has an op that nobody has heard of
+ *	ODD_FUTURE	has an op that libdatp does not know
  *	ODD_SHORT	its ops end before some that are required
  *	ODD_NULL	a required op is NULL
- *	ODD_NEED	needs a feature bit that nobody has heard of
+ *	ODD_NEED	needs a feature bit that libdatp does not know
  *	ODD_TRAIT	sets a bit of its traits that is reserved
  *	ODD_SMALL	says that its endpoint is smaller than the public head
  *	ODD_SLOW	takes its time to initialise

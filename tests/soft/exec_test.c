@@ -39,7 +39,7 @@ static void make(struct soft_ep *ep)
 	soft_port_begin(ep);
 }
 
-/* As soft_ep_open() leaves it. */
+/* Connects the endpoint to the other one: sets the fields that soft_ep_open() sets. */
 static void join(struct soft_ep *ep, struct soft_ep *to)
 {
 	ep->peer = &t.peer;

@@ -218,7 +218,7 @@ static void leave(void)
 	m.self = me;
 }
 
-/* Before what others may see or do: they may come first. */
+/* Called before an access to shared memory: the scheduler may run other threads first. */
 static void before_step(unsigned int *users)
 {
 	unsigned int me = 1u << m.self;
@@ -284,7 +284,7 @@ static bool can_run(const struct thread *t)
 	return t->state == RUNS || (t->state == WAITS && (t->since != m.writes || behind(t)));
 }
 
-/* What time brings: who has waited sees what is there now. */
+/* Lets time pass: threads that wait see the newest values now. */
 static void look_up(struct thread *t)
 {
 	for (unsigned int w = 0; w < m.words; w++)

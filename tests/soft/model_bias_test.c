@@ -16,7 +16,7 @@
 
 static _Atomic uint32_t guard;
 
-/* As in <datp/provider.h>, but for the model's atomics; other locks are the model's own. */
+/* The same as in <datp/provider.h>, except that the atomics are the model's. All other locks are the model's own. */
 void datp_lock_slow(_Atomic uint32_t *word);
 void datp_unlock_slow(_Atomic uint32_t *word);
 

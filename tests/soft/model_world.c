@@ -212,7 +212,7 @@ void world_over(void)
 	job_add(JOB_OVER);
 }
 
-/* As soft_ia_rung(): serves a queue only if a sender has requested that, or there is a ready list. */
+/* Does what soft_ia_rung() does: serves a queue only if a sender has requested that, or there is a ready list. */
 static void look_at_queue(struct soft_cq *cq)
 {
 	if (atomic_load_explicit(&cq->ring->service, memory_order_relaxed) ||
@@ -481,7 +481,7 @@ static void side_create(struct side *side)
 	soft_port_begin(&side->ep);
 }
 
-/* As soft_ep_open() leaves it. */
+/* Connects the endpoint: sets the fields that soft_ep_open() sets. */
 static void side_join(struct side *side, struct side *to)
 {
 	struct soft_ep *ep = &side->ep;
@@ -657,7 +657,7 @@ bool world_write(struct side *side, const char *from, const char *to, uint64_t l
 			       DATP_RDMA_WRITE);
 }
 
-/* As libdatp, which gives each receive an element of its own. */
+/* Gives each receive an element of its own, as libdatp does. */
 void world_post_shared(const char *payload, uint64_t len)
 {
 	struct datp_sge sge = { .lmr_context = REGION, .addr = (uintptr_t)payload, .len = len };

@@ -59,7 +59,7 @@ static int by_writev(pid_t pid, struct soft_list *to, struct soft_list *from, ui
 	return soft_cma(pid, true, ordered, from, to, len);
 }
 
-/* As the target copies a write that has waited. */
+/* Copies as the target copies a write that has waited. */
 static int by_readv(pid_t pid, struct soft_list *to, struct soft_list *from, uint64_t len,
 		    bool ordered)
 {

@@ -257,7 +257,7 @@ static void segments_are_checked_when_they_are_posted(void)
 	CHECK_EQ_INT(atomic_load(&post_errors), 0);
 }
 
-/* As by hardware, which checks the memory when it writes to it. */
+/* Memory is checked when the message arrives, as hardware checks it when it writes there. */
 static void where_a_receive_is_in_its_region_is_checked_on_delivery(void)
 {
 	uint8_t *outside[] = { a.block - 1, buffer(&a, SLOTS) };

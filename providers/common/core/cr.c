@@ -108,8 +108,8 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 	if (!evd_takes_cr(sp->evd))
 		return DATP_ERR_QUEUE_FULL;
 	/*
-	 * relaxed: a thread that closes another point compares it at the same time, and neither
-	 * value is its own
+	 * relaxed: a thread that closes another service point may compare this pointer with its own point at
+	 * the same time; neither the old nor the new value is equal to that point
 	 */
 	__atomic_store_n(&cr->sp, sp, __ATOMIC_RELAXED);
 	cr->qual = sp->qual;

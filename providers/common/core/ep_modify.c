@@ -19,7 +19,7 @@ static enum datp_err may_change(const struct datp_ep *ep, int state, uint32_t fi
 		return ep_state_error(state);
 	if (asks(fields, EP_FIELD_PZ) && !(QUIET_PZ & EP_IN(state)))
 		return ep_state_error(state);
-	/* Receives that have been posted were posted under the old rule. */
+	/* Posted receives complete by the flags that were in force when they were posted. */
 	if (asks(fields, EP_FIELD_RECV_COMPLETION_FLAGS) && ep->rq.posted != ep->rq.finished)
 		return DATP_ERR_STATE;
 	return DATP_OK;

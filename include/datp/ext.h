@@ -31,6 +31,8 @@ struct datp_ext_attr {
 	bool write_imm, atomics; /* post_write_imm and post_atomic work */
 	/* an RDMA Read tells the peer the context of its sink, because the peer writes to it (iWARP) */
 	bool read_exposes_sink;
+	/* the most bytes of private data in a rejection, for cr_reject_with; 0: none. Since SDK 0.8 */
+	uint32_t max_reject_data;
 };
 
 /* The operands of an atomic operation. The memory that it changes is an aligned word of 8 bytes in the host's byte order. */

@@ -79,7 +79,7 @@ extern "C" {
 #endif
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 7
+#define DATP_SDK_MINOR 8
 
 #define DATP_API __attribute__((visibility("default")))
 
@@ -613,6 +613,13 @@ struct datp_ops {
 	bool (*post_lock)(struct datp_ep *ep);
 	void (*post_unlock)(struct datp_ep *ep, enum datp_op op, bool biased);
 
+	/*
+	 * Since SDK 0.8. cr_reject_with is as cr_reject, and gives the peer private data, which its transport passes
+	 * to datp_cm_rejected(). It is called only if ext_query has declared max_reject_data, which `len` does not
+	 * exceed; for programs of DAT 2.0. Default: cr_reject without the data.
+	 */
+	void (*cr_reject_with)(struct datp_cr *cr, const void *pdata, uint32_t len);
+
 	/* Append here, nowhere else: released slots never move. */
 };
 
@@ -666,6 +673,8 @@ DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_
 DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);
 /* PEER_REJECTED .. UNREACHABLE, ACCEPT_COMPLETION_ERROR; DISCONNECTED: the peer gave no answer, seen as NON_PEER_REJECTED */
 DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why);
+/* PEER_REJECTED, with the private data of cr_reject_with, of which it takes at most max_private_data bytes. Since SDK 0.8 */
+DATP_API bool datp_cm_rejected(struct datp_ep *ep, const void *pdata, uint32_t pdata_len);
 /* DISCONNECTED or BROKEN; before the connection is established it is a failed attempt, as by datp_cm_failed() */
 DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why);
 

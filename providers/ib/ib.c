@@ -9,6 +9,7 @@
 enum {
 	REQUEST_BYTES = 56,   /* 92 of the message, less 36 of rdma_cm's own header */
 	REPLY_BYTES = 196,
+	REJECT_BYTES = 148 - RDMA_REJECT_BYTES, /* behind the word of versions */
 	CONSUMER_DEFINED = 28, /* the reason in a rejection that a consumer has sent */
 	/*
 	 * 0.64 ms. librdmacm leaves the RNR timer at 0, which means 655 ms: a message that came
@@ -47,6 +48,7 @@ const struct rdma_kind ib_kind = {
 	.max_private_data = 2 * (REQUEST_BYTES - RDMA_TRAILER), /* in two requests */
 	.request_bytes = REQUEST_BYTES,
 	.reply_bytes = REPLY_BYTES,
+	.reject_bytes = REJECT_BYTES,
 	.three_way = true,
 	.rejected_by_consumer = ib_rejected_by_consumer,
 	.tune = ib_tune,

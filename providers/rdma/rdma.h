@@ -49,6 +49,7 @@ struct rdma_kind {
 	/* bytes that a request carries, padded; 0 if it carries the exact length */
 	uint32_t request_bytes;
 	uint32_t reply_bytes;	   /* likewise for an accept */
+	uint32_t reject_bytes;	   /* likewise for a rejection, behind its word */
 	bool three_way;		   /* the active side confirms the reply (rdma_establish) */
 	bool attempts_linger;	   /* destroying an attempt may sleep until the peer has answered */
 	bool reads_overtaken;	   /* requests may complete before an earlier read */

@@ -376,6 +376,15 @@ void rdma_cr_reject(struct datp_cr *base)
 		rdma_reject(cr->id, word, sizeof(word));
 }
 
+void rdma_cr_reject_with(struct datp_cr *base, const void *pdata, uint32_t len)
+{
+	struct rdma_cr *cr = (struct rdma_cr *)base;
+	unsigned char wire[RDMA_PDATA_MAX];
+
+	if (cr->id)
+		rdma_reject(cr->id, wire, rdma_wire_pack_reject(rdma_ia(base->obj.ia)->kind, pdata, len, wire));
+}
+
 void rdma_cr_free(struct datp_cr *base)
 {
 	struct rdma_cr *cr = (struct rdma_cr *)base;
@@ -708,6 +717,10 @@ static void rejected_late(struct rdma_conn *conn, struct rdma_ep *ep)
 
 static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_cm_event *event)
 {
+	const struct rdma_kind *kind = conn->ia->kind;
+	const unsigned char *data;
+	uint32_t len;
+
 	if (conn->established) {
 		rejected_late(conn, ep);
 		return;
@@ -717,11 +730,12 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
 		return;
 	if (stale(conn, event->status))
 		return;
-	if (conn->ia->kind->rejected_by_consumer(event->status) &&
-	    rdma_wire_is_reject(&event->param.conn))
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	else
+	if (kind->rejected_by_consumer(event->status) && rdma_wire_is_reject(&event->param.conn)) {
+		len = rdma_wire_reject_length(kind, &event->param.conn, &data);
+		datp_cm_rejected(&ep->base, data, len);
+	} else {
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	}
 }
 
 /*

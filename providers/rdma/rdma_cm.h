@@ -11,6 +11,7 @@ enum datp_err rdma_ep_connect(struct datp_ep *ep, const struct datp_conn_param *
 enum datp_err rdma_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
 			     uint32_t len);
 void rdma_cr_reject(struct datp_cr *cr);
+void rdma_cr_reject_with(struct datp_cr *cr, const void *pdata, uint32_t len);
 void rdma_cr_free(struct datp_cr *cr);
 enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
 /* Handles events of the channel. Service thread. */

@@ -37,6 +37,7 @@
 	.rmr_bind = rdma_rmr_bind, .rmr_done = rdma_rmr_done,                                      \
 	.sp_listen = rdma_sp_listen, .sp_close = rdma_sp_close,                                    \
 	.ep_connect = rdma_ep_connect, .cr_accept = rdma_cr_accept, .cr_reject = rdma_cr_reject,   \
+	.cr_reject_with = rdma_cr_reject_with,                                                     \
 	.cr_free = rdma_cr_free, .cr_move = rdma_cr_move, .ep_disconnect = rdma_ep_disconnect,   \
 	.ext_query = rdma_ext_query, .post_write_imm = rdma_post_write_imm,                        \
 	.post_atomic = rdma_post_atomic,                                                           \

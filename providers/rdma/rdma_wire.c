@@ -42,7 +42,14 @@ _Static_assert(sizeof(mark) + 1 == TRAILER, "a mark and a length");
 
 static uint32_t wire_bytes(const struct rdma_kind *kind, enum rdma_message what)
 {
-	return what == RDMA_REQUEST ? kind->request_bytes : kind->reply_bytes;
+	switch (what) {
+	case RDMA_REQUEST:
+		return kind->request_bytes;
+	case RDMA_REPLY:
+		return kind->reply_bytes;
+	default:
+		return kind->reject_bytes;
+	}
 }
 
 static void put_trailer(unsigned char *trailer, int part, uint32_t len)
@@ -210,4 +217,49 @@ bool rdma_wire_is_reject(const struct rdma_conn_param *param)
 	const unsigned char *word = param->private_data;
 
 	return word && param->private_data_len >= RDMA_REJECT_BYTES && (word[0] == 1 || word[0] == 2);
+}
+
+uint32_t rdma_wire_reject_room(const struct rdma_kind *kind)
+{
+	uint32_t room = kind->reject_bytes ? kind->reject_bytes - TRAILER : kind->max_private_data - RDMA_REJECT_BYTES;
+
+	return room < kind->max_private_data ? room : kind->max_private_data;
+}
+
+/*
+ * With private data the rejection has the full size, so that its last bytes tell their length, as
+ * those of a reply do.
+ */
+uint8_t rdma_wire_pack_reject(const struct rdma_kind *kind, const void *data, uint32_t len,
+			      unsigned char wire[RDMA_PDATA_MAX])
+{
+	uint32_t size = kind->reject_bytes;
+	unsigned char *behind = wire + RDMA_REJECT_BYTES;
+
+	memset(wire, 0, RDMA_PDATA_MAX);
+	rdma_wire_reject(wire);
+	memcpy(behind, data, len);
+	if (!size)
+		return (uint8_t)(RDMA_REJECT_BYTES + len);
+	put_trailer(behind + size - TRAILER, 0, len);
+	return (uint8_t)(RDMA_REJECT_BYTES + size);
+}
+
+/*
+ * A rejection without private data is padded with zeros, and so are private data whose length the
+ * peer does not tell. Those are told in full, unless all of them are zero.
+ */
+uint32_t rdma_wire_reject_length(const struct rdma_kind *kind, const struct rdma_conn_param *param,
+				 const unsigned char **data)
+{
+	struct rdma_conn_param behind = *param;
+	uint32_t len;
+
+	*data = (const unsigned char *)param->private_data + RDMA_REJECT_BYTES;
+	behind.private_data = *data;
+	behind.private_data_len = (uint8_t)(param->private_data_len - RDMA_REJECT_BYTES);
+	len = sent_length(kind, RDMA_REJECTION, &behind);
+	if (kind->reject_bytes && len >= kind->reject_bytes && zero(*data, 0, len))
+		return 0;
+	return len < kind->max_private_data ? len : kind->max_private_data;
 }

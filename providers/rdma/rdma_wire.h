@@ -7,7 +7,8 @@
 
 /* Returns the port that stands for a connection qualifier, or 0 if none does. */
 uint16_t rdma_wire_port(uint64_t qual);
-enum rdma_message { RDMA_REQUEST, RDMA_REPLY };
+/* The private data of a rejection are those behind its word. */
+enum rdma_message { RDMA_REQUEST, RDMA_REPLY, RDMA_REJECTION };
 /* Writes private data into `wire` as they are sent; sets private_data, its length and the retry count in `param`. */
 void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const void *data,
 		    uint32_t len, unsigned char wire[RDMA_PDATA_MAX], struct rdma_conn_param *param);
@@ -30,5 +31,15 @@ bool rdma_wire_is_more(const struct rdma_conn_param *param);
 /* The word that precedes a consumer's rejection, and distinguishes it from one of the transport. */
 void rdma_wire_reject(unsigned char word[RDMA_REJECT_BYTES]);
 bool rdma_wire_is_reject(const struct rdma_conn_param *param);
+/* Returns how many bytes of private data a rejection can have. */
+uint32_t rdma_wire_reject_room(const struct rdma_kind *kind);
+/*
+ * Writes a consumer's rejection with private data, and returns its length. `len` is at most max_reject_data.
+ */
+uint8_t rdma_wire_pack_reject(const struct rdma_kind *kind, const void *data, uint32_t len,
+			      unsigned char wire[RDMA_PDATA_MAX]);
+/* Returns how many bytes of private data the consumer gets of a rejection, and where they are. */
+uint32_t rdma_wire_reject_length(const struct rdma_kind *kind, const struct rdma_conn_param *param,
+				 const unsigned char **data);
 
 #endif

@@ -12,6 +12,7 @@ enum datp_err soft_ep_connect(struct datp_ep *ep, const struct datp_conn_param *
 enum datp_err soft_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const void *pdata,
 			     uint32_t len);
 void soft_cr_reject(struct datp_cr *cr);
+void soft_cr_reject_with(struct datp_cr *cr, const void *pdata, uint32_t len);
 void soft_cr_free(struct datp_cr *cr);
 enum datp_err soft_cr_move(struct datp_cr *from, struct datp_cr *to);
 void soft_ep_disconnect(struct datp_ep *ep, enum datp_close how);

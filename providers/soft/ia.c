@@ -479,6 +479,7 @@ static void soft_ext_query(struct datp_ia *ia, struct datp_ext_attr *attr)
 {
 	(void)ia;
 	attr->write_imm = attr->atomics = true;
+	attr->max_reject_data = SOFT_PDATA_MAX;
 }
 
 /*
@@ -543,6 +544,7 @@ static const struct datp_ops soft_ops = {
 	.ep_connect = soft_ep_connect,
 	.cr_accept = soft_cr_accept,
 	.cr_reject = soft_cr_reject,
+	.cr_reject_with = soft_cr_reject_with,
 	.cr_free = soft_cr_free,
 	.cr_move = soft_cr_move,
 	.ep_disconnect = soft_ep_disconnect,

@@ -455,12 +455,20 @@ enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 
 void soft_cr_reject(struct datp_cr *base)
 {
+	soft_cr_reject_with(base, NULL, 0);
+}
+
+void soft_cr_reject_with(struct datp_cr *base, const void *pdata, uint32_t len)
+{
 	struct soft_cr *cr = (struct soft_cr *)base;
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_msg msg;
 
 	msg_init(&msg, SOFT_MSG_REJ);
 	msg.why = DAT_CONNECTION_EVENT_PEER_REJECTED;
+	msg.pdata_len = (uint16_t)len;
+	if (len)
+		memcpy(msg.pdata, pdata, len);
 	datp_lock(&ia->lock);
 	if (cr->socket)
 		(void)soft_socket_send(cr->socket, &msg);
@@ -717,10 +725,10 @@ static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
 	 */
 	struct soft_ep *ep = sock->active && !sock->kept ? socket_take_ep(sock) : NULL;
 
-	if (ep)
-		(void)datp_cm_failed(&ep->base, msg->why == DAT_CONNECTION_EVENT_PEER_REJECTED
-							? DAT_CONNECTION_EVENT_PEER_REJECTED
-							: DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	if (ep && msg->why == DAT_CONNECTION_EVENT_PEER_REJECTED)
+		(void)datp_cm_rejected(&ep->base, msg->pdata, msg->pdata_len);
+	else if (ep)
+		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	soft_conn_hangup(sock);
 }
 

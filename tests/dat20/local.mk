@@ -31,6 +31,13 @@ tests_dat20_lines_test_LDADD = libdat2.la
 EXTRA_tests_dat20_lines_test_DEPENDENCIES = libdatsoft.la libdat-trace.la tests/abi/foreign_plugin.la
 TESTS += tests/dat20/lines_test
 
+check_PROGRAMS += tests/dat20/rules_test
+tests_dat20_rules_test_SOURCES = tests/dat20/rules_test.c
+tests_dat20_rules_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_rules_test_LDADD = libdat2.la
+EXTRA_tests_dat20_rules_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/rules_test
+
 EXTRA_DIST += tests/dat20/programs.sh tests/dat20/pair.sh
 if !SANITIZED
 TESTS += tests/dat20/programs.sh

@@ -289,7 +289,7 @@ static void serve(DAT_CONN_QUAL qual, char *text, const char *how)
 	print_private("requested with", param.private_data, param.private_data_size);
 	if (!strcmp(how, "reject")) {
 #ifdef WIRE_DAT2
-		MUST(dat_cr_reject(arrival->cr_handle, 0, NULL));
+		MUST(dat_cr_reject(arrival->cr_handle, (DAT_COUNT)strlen(text), text));
 #else
 		MUST(dat_cr_reject(arrival->cr_handle));
 #endif
@@ -354,6 +354,8 @@ static void connect_to(const char *host, DAT_CONN_QUAL qual, char *text, const c
 		break;
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
 		printf("peer rejected\n");
+		if (connection->private_data_size)
+			print_private("rejected with", connection->private_data, connection->private_data_size);
 		return;
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
 		printf("non-peer rejected\n");

@@ -17,6 +17,9 @@ side()
 	case $who in
 	ours-ib) command=(timeout -k 5 100 $ours ib-rxe0 "$@") ;;
 	ours-iw) command=(timeout -k 5 100 $ours iwarp-siw0 "$@") ;;
+	# programs of 2.0, as those of OFED's side, on our libdat2
+	our2-ib) command=(env LD_LIBRARY_PATH="$PWD/.libs" timeout -k 5 100 $ofed ib-rxe0 "$@") ;;
+	our2-iw) command=(env LD_LIBRARY_PATH="$PWD/.libs" timeout -k 5 100 $ofed iwarp-siw0 "$@") ;;
 	ofed-ib) command=(env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-rxe0 "$@") ;;
 	ofed-iw) command=(env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-siw0 "$@") ;;
 	esac
@@ -133,6 +136,32 @@ a_rejection_crosses_siw()
 	prints '^non-peer rejected$'
 }
 
+# rejected_with CLIENT SERVER ADDRESS BYTES: the private data of the rejection arrive, in so many bytes (a pattern)
+rejected_with()
+{
+	conversation "$1" "$2" "$3" reject ""
+	exits_with 0
+	prints '^peer rejected$'
+	prints "^rejected with: $4 bytes: from the server"
+}
+
+# OFED's library sends a word of versions before the data, and no length; ours sends the length in the padding.
+private_data_of_a_rejection_cross_rxe()
+{
+	have_both || return 0
+	rejected_with our2-ib our2-ib "$LAB_IB" 15
+	rejected_with our2-ib ofed-ib "$LAB_IB" '[0-9]+'
+	rejected_with ofed-ib our2-ib "$LAB_IB" '[0-9]+'
+}
+
+# OFED's client over iWARP shows no rejection as one of the peer.
+private_data_of_a_rejection_cross_siw()
+{
+	have_both || return 0
+	rejected_with our2-iw our2-iw "$LAB_IW" 15
+	rejected_with our2-iw ofed-iw "$LAB_IW" 15
+}
+
 # connects TEXT serve|reject: connects over rxe to an OFED server with these private data
 connects()
 {
@@ -204,6 +233,8 @@ tests our_client_talks_to_our_server_with_exact_private_data \
 	a_rejection_by_an_ofed_server_is_the_peers \
 	a_rejection_by_our_server_is_the_peers_for_ofed \
 	a_rejection_crosses_siw \
+	private_data_of_a_rejection_cross_rxe \
+	private_data_of_a_rejection_cross_siw \
 	an_ofed_server_is_given_56_bytes_at_most \
 	an_ofed_server_is_not_cut_short_in_silence \
 	nobody_listening_is_a_rejection_by_the_network

@@ -250,7 +250,24 @@ static DAT_EVENT_NUMBER failure_shown(int state, DAT_EVENT_NUMBER why)
 	}
 }
 
-DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+/* Keeps the private data of a rejection for its event. EP lock held. */
+static void keep_rejection_locked(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
+{
+	struct ep_priv *priv = ep_priv(ep);
+	uint32_t most = ia_attr(ep->obj.ia)->max_private_data;
+
+	if (!pdata_len || !priv->pdata_room)
+		return;
+	free(priv->pdata);
+	priv->pdata = priv->pdata_room;
+	priv->pdata_room = NULL;
+	priv->ended.pdata = priv->pdata;
+	priv->ended.pdata_len = pdata_len < most ? pdata_len : most;
+	memcpy(priv->pdata, pdata, priv->ended.pdata_len);
+}
+
+/* An attempt has failed; a rejection may have private data. */
+static bool attempt_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why, const void *pdata, uint32_t pdata_len)
 {
 	DAT_EVENT_NUMBER cause = why;
 	bool mine;
@@ -258,6 +275,8 @@ DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	datp_lock(&ep->lock);
 	mine = claim_locked(ep, ACT | CMP);
 	why = failure_shown(ep_state(ep), why);
+	if (mine && why == DAT_CONNECTION_EVENT_PEER_REJECTED)
+		keep_rejection_locked(ep, pdata, pdata_len);
 	datp_unlock(&ep->lock);
 	if (!mine)
 		return false;
@@ -265,6 +284,16 @@ DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	ep_end(ep, EP_FAILED, why);
 	ep_unpin(ep);
 	return true;
+}
+
+DATP_API bool datp_cm_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why)
+{
+	return attempt_failed(ep, why, NULL, 0);
+}
+
+DATP_API bool datp_cm_rejected(struct datp_ep *ep, const void *pdata, uint32_t pdata_len)
+{
+	return attempt_failed(ep, DAT_CONNECTION_EVENT_PEER_REJECTED, pdata, pdata_len);
 }
 
 /* ------------------------------------------------------------------ disconnecting */

@@ -89,7 +89,8 @@ struct datp_cr *cr_of_note(struct cr_note *note);
 /* Accepts a request. `ep` is DAT_HANDLE_NULL if the request has an endpoint already. */
 enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE ep, const void *pdata,
 			uint32_t pdata_len);
-enum datp_err cr_reject(struct datp_cr *cr);
+/* Rejects a request with private data, which are at most as long as datp_ext_attr.max_reject_data. */
+enum datp_err cr_reject(struct datp_cr *cr, const void *pdata, uint32_t pdata_len);
 enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual);
 
 #endif

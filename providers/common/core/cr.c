@@ -288,13 +288,17 @@ enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pd
 	return DATP_OK;
 }
 
-enum datp_err cr_reject(struct datp_cr *cr)
+enum datp_err cr_reject(struct datp_cr *cr, const void *pdata, uint32_t pdata_len)
 {
 	enum datp_err err = obj_retire(cr, true, DATP_OK, DATP_ERR_HANDLE_CR);
+	const struct datp_ops *ops = cr->obj.ia->ops;
 
 	if (err)
 		return err;
-	cr->obj.ia->ops->cr_reject(cr);
+	if (pdata_len)
+		ops->cr_reject_with(cr, pdata, pdata_len);
+	else
+		ops->cr_reject(cr);
 	give_ep_back(cr);
 	cr_end(cr);
 	return DATP_OK;
@@ -302,7 +306,7 @@ enum datp_err cr_reject(struct datp_cr *cr)
 
 void cr_destroy(struct datp_cr *cr)
 {
-	cr_reject(cr);
+	cr_reject(cr, NULL, 0);
 }
 
 static enum datp_err fill_by_move(struct datp_cr *cr, void *arg)

@@ -339,6 +339,8 @@ static void forget_connection_locked(struct datp_ep *ep)
 	priv->pdata = NULL;
 	free(priv->pdata_room);
 	priv->pdata_room = NULL;
+	priv->ended.pdata = NULL;
+	priv->ended.pdata_len = 0;
 	priv->active = false;
 	priv->ending = false;
 	priv->give_up = NO_DEADLINE;

@@ -36,7 +36,8 @@ struct ep_priv {
 	uint64_t target_qual; /* on the passive side, the qualifier at which the request arrived */
 	struct loop_call *calls;	/* calls that the service thread still has to make (the calls' lock) */
 	bool deaf;		/* no further call is accepted (the calls' lock) */
-	unsigned char *pdata; /* the private data of the peer's accept; valid until reset or free */
+	/* the private data of the peer's accept, or of its rejection; valid until reset or free */
+	unsigned char *pdata;
 	/* during an attempt: room for max_private_data bytes of them (EP lock) */
 	unsigned char *pdata_room;
 };

@@ -196,6 +196,12 @@ static enum datp_err default_post_atomic(struct datp_ep *ep, struct datp_wqe *wq
 	return DATP_ERR_MODEL;
 }
 
+static void default_cr_reject_with(struct datp_cr *cr, const void *pdata, uint32_t len)
+{
+	(void)pdata, (void)len;
+	cr->obj.ia->ops->cr_reject(cr);
+}
+
 /* Every slot is named in ops_list.h. */
 #define COUNT(...) +1
 _Static_assert(offsetof(struct datp_ops, ia_open) + (0 REQUIRED_OPS(COUNT) OPTIONAL_OPS(COUNT)) *

@@ -37,7 +37,8 @@
 	X(cr_move, default_cr_move) X(rmr_done, default_rmr_done) X(ep_fit, default_ep_fit)     \
 	X(ext_query, default_ext_query) X(post_write_imm, default_post_write_imm)                  \
 	X(post_atomic, default_post_atomic)                                                        \
-	X(post_lock, datp_post_lock) X(post_unlock, datp_post_unlock)
+	X(post_lock, datp_post_lock) X(post_unlock, datp_post_unlock)                              \
+	X(cr_reject_with, default_cr_reject_with)
 
 /* The objects a plugin may extend, with the public head that its own struct starts with. */
 #define SIZED_OBJECTS(X)                                                                           \

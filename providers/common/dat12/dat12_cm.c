@@ -249,7 +249,7 @@ DAT_RETURN dat12_cr_reject(DAT_CR_HANDLE handle)
 {
 	struct datp_cr *cr = obj_get(NULL, handle, DATP_CR);
 
-	return datp_ret(cr ? cr_reject(cr) : DATP_ERR_HANDLE_CR);
+	return datp_ret(cr ? cr_reject(cr, NULL, 0) : DATP_ERR_HANDLE_CR);
 }
 
 DAT_RETURN dat12_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)

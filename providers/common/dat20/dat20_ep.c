@@ -3,6 +3,8 @@
  * The DAT 2.0 edge of endpoints, connections and shared receive queues.
  */
 #include "dat20.h"
+#include "providers/common/base/cancel.h"
+#include "providers/common/core/cm.h"
 #include "providers/common/core/ep.h"
 
 /* ------------------------------------------------------------------ attributes */
@@ -225,18 +227,29 @@ DAT_RETURN dat20_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CO
 }
 
 /*
- * A rejection cannot carry private data to the peer yet. If there are any, the call is refused and
- * the request is kept, because a program that sends private data would wait in vain for the peer to
- * act on them.
+ * If the transport cannot send private data with a rejection, the call is refused and the request is
+ * kept, because a program that sends private data would wait in vain for the peer to act on them.
  */
-DAT_RETURN dat20_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT pdata_size, const DAT_PVOID pdata)
+DAT_RETURN dat20_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT pdata_size, const DAT_PVOID pdata)
 {
-	(void)pdata;
-	if (pdata_size < 0)
-		return dat20_arg(2);
-	if (pdata_size)
+	struct datp_cr *cr = obj_get(NULL, handle, DATP_CR);
+	struct cancel cancel;
+	enum datp_err err;
+	uint32_t most;
+
+	if (!cr)
+		return dat20_ret(datp_ret(DATP_ERR_HANDLE_CR));
+	most = ia_priv(cr->obj.ia)->ext.max_reject_data;
+	if (pdata_size > 0 && !most)
 		return dat20_error(DAT20_MODEL_NOT_SUPPORTED);
-	return dat20_ret(dat20_beneath(cr)->cr_reject_func(cr));
+	if (pdata_size < 0 || (uint32_t)pdata_size > most)
+		return dat20_arg(2);
+	if (pdata_size && !pdata)
+		return dat20_arg(3);
+	cancel_off(&cancel);
+	err = cr_reject(cr, pdata, (uint32_t)pdata_size);
+	cancel_restore(&cancel);
+	return dat20_ret(datp_ret(err));
 }
 
 /* ------------------------------------------------------------------ SRQs */

@@ -86,7 +86,7 @@ bool soft_coop_offered(const struct soft_port *ip, uint32_t *seq)
 
 void soft_coop_open(struct soft_port *ip, uint32_t seq, uint64_t len)
 {
-	/* relaxed: the next store releases it to the side that may store 1 here */
+	/* relaxed: the release below publishes this to the other side, which may set it to 1 */
 	atomic_store_explicit(&ip->pieces_failed, 0, memory_order_relaxed);
 	/* release: publishes the request, which has been checked */
 	atomic_store_explicit(&ip->pieces, PIECES(seq, 0, piece_count(len)), memory_order_release);

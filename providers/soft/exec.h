@@ -33,8 +33,8 @@ void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg);
 
 /*
  * Notes whether a thread of this process is accessing memory for this endpoint, in a place that
- * only this process can write: soft_ep.at_work, which is odd meanwhile. Builtins, because this word
- * is not shared, and the model checker replaces the atomics in these files. EP lock.
+ * only this process can write: soft_ep.at_work, which is odd meanwhile. They use the compiler's builtins, because
+ * the model checker replaces C11's atomics in these files, and this word is not shared. EP lock.
  */
 static inline void soft_work_begin(struct soft_ep *ep)
 {

@@ -28,8 +28,8 @@
 #include "setup.h"
 
 /*
- * How many looks are due while there are several peers. The look at hand takes one, so two are left when all peers but one have
- * gone: as many as it takes to find what a peer overwrote just before it went.
+ * The number of checks that are due while there are several peers. Each check that is made subtracts one. So two more are made
+ * after all peers but one have gone, which is enough to find what a peer overwrote just before it went.
  */
 #define LOOKS_AFTER 3u
 

@@ -556,7 +556,7 @@ static uint32_t ready_in_order(struct soft_cq *cq, uint32_t entry, bool *whole)
 static bool ready_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side, bool *again)
 {
 	/*
-	 * An exchange, not a store: it acquires from whoever found the flag set and left
+	 * This is an exchange, not a store: it acquires from whoever found the flag set and left
 	 * (soft_ring_mark_ready()), so the look that follows sees what that thread wrote before.
 	 */
 	if (!atomic_exchange_explicit(&ep->port->ready_link[side].queued, 0, memory_order_acq_rel))

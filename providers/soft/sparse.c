@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sparse tables: a mapping each. */
+/* Sparse tables: each is a mapping of its own. */
 #include "sparse.h"
 #include <sys/mman.h>
 

@@ -465,7 +465,7 @@ static void freed_handle_is_named_with_the_call(void)
 	CHECK_DIAG(dat_pz_create(ia, &pz), DAT_INVALID_HANDLE, "dat_pz_create: ", pointer_text(ia));
 }
 
-/* Results that a program waits for are none that it has to be told about. */
+/* A program expects these results, so they are not reported. */
 static void timeout_and_empty_queue_say_nothing(void)
 {
 	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_DTO_FLAG);

@@ -50,16 +50,16 @@ static inline bool breaks(const struct mutant *mutant, const char *rule)
 #define TYPE(ret)   ((DAT_RETURN)DAT_GET_TYPE(ret))
 #define ERROR(type) (DAT_CLASS_ERROR | (DAT_RETURN)(type))
 
-/* An argument that points at something. */
+/* The ith argument of a call, as a pointer. */
 #define AT(call, i, type) ((type *)(uintptr_t)(call)->arg[i])
 
-/* Posts a send or an RDMA Write in its own way: true, with call->ret. */
+/* Returns true if it has posted this send or RDMA Write itself; call->ret is the result. */
 bool order_takes(struct mutant *mutant, struct datp_wrap_call *call);
 
-/* An EVD is about to be looked at. */
+/* Called before a dequeue or a wait. */
 void order_look(struct mutant *mutant);
 
-/* Gives a look at an EVD the event that was overtaken: true, with call->ret. */
+/* Returns true if it has returned the event that was overtaken from this dequeue or wait; call->ret is the result. */
 bool order_gives_kept(struct mutant *mutant, struct datp_wrap_call *call, DAT_EVENT *event);
 
 /* Has the completion behind this one overtake it, if that is of another endpoint. */

@@ -66,7 +66,7 @@ extern const struct check_suite *const check_suites[];	/* the program defines it
 #define CHECK_EQ_STR(got, want)		check_str(got, want, false, #got " == " #want, __FILE__, __LINE__)
 #define REQUIRE_EQ_STR(got, want)	check_str(got, want, true, #got " == " #want, __FILE__, __LINE__)
 
-/* The string holds another one. */
+/* The string contains another one. */
 #define CHECK_HAS_STR(got, part)	check_has(got, part, false, #got " holds " #part, __FILE__, __LINE__)
 #define REQUIRE_HAS_STR(got, part)	check_has(got, part, true, #got " holds " #part, __FILE__, __LINE__)
 

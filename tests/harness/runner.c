@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs the plan through CUnit and prints one TAP line a test. Invariant: every test of the plan that this
+ * Runs the plan through CUnit and prints one TAP line for each test. Invariant: every test of the plan that this
  * process takes up gets exactly one result line, also when its suite's initialiser fails, which CUnit by
  * itself does not count.
  */

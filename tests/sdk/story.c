@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two endpoints of one process connect, three messages go from a to b, and they part; what the
- * program is told on the way goes to stdout, a line each. Usage: story ADAPTER.
+ * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER.
  */
 #include <stdbool.h>
 #include <stdio.h>

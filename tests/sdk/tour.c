@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens and closes one adapter after the other, all in one process, and says what came of each:
+ * Opens and closes one adapter after the other, all in one process, and prints the result of each:
  * NAME RETURN on stdout. A name with ! behind it is asked for thread-safe; with + behind it, memory is
  * registered, too.
  */

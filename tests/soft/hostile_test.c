@@ -17,7 +17,7 @@
 
 #define ROUNDS 300
 
-/* What the hostile process gets to know. */
+/* What the hostile process is told about its victim. */
 struct target {
 	DAT_CONN_QUAL qual;
 	uint32_t port, gen; /* of an endpoint that is connected to another */

@@ -19,10 +19,10 @@ bool plugin_dump_takes(void (*describe)(const struct dump_output *output, const 
 		       const void *desc);
 void dump_say(const struct dump_output *output, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The keys that a plugin and a wrapper have in common. */
+/* Prints the keys that a plugin and a wrapper have in common. */
 void dump_head(const struct dump_output *output, const char *name, const char *version, uint32_t major,
 	       uint32_t minor, bool loads);
-/* For a struct datp_plugin. */
+/* Describes a plugin; `desc` is its struct datp_plugin. */
 void dump_plugin(const struct dump_output *output, const void *desc);
 
 #endif

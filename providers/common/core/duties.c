@@ -53,7 +53,7 @@ static bool attr_given(const struct datp_ia *ia, const struct datp_plugin *desc,
 	return false;
 }
 
-/* For shared receive queues; returns NULL if there is no contradiction. */
+/* Returns how the attributes of shared receive queues contradict each other, or NULL if they do not. */
 static const char *srq_contradiction(const struct datp_ia_attr *attr)
 {
 	if (!attr->srq_supported)

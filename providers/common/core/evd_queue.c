@@ -5,11 +5,10 @@
  *
  * No wake-up is lost. A waiter reads the bell before it looks at the queue and sleeps only while
  * the bell has not changed; a poster queues before it rings. So either the waiter's look sees the
- * event, or its sleep sees the bell. That the poster rings at all only if a waiter has registered
- * is decided under the EVD lock, which the waiter takes to register before its first look. The
- * poster does not ring for a waiter that is awake, and in particular not for itself when a waiter
- * polls for completions: such a waiter takes the lock once more, to check the queue, before it
- * sleeps.
+ * event, or its sleep sees the bell. The poster rings only if a waiter has registered. It checks that
+ * under the EVD lock, which the waiter takes to register before its first look. The poster does not
+ * ring for a waiter that is awake, and in particular not for itself when a waiter polls for
+ * completions: such a waiter takes the lock once more, to check the queue, before it sleeps.
  *
  * A thread may post only while it keeps the EVD from being freed: by a lock of an object that feeds
  * it (EP, SP), by a pin on that object, or by the async lock of an IA.

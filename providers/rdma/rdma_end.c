@@ -13,12 +13,30 @@
 
 enum { GOODBYE_MS = 3000 }; /* how long a peer may take to answer a graceful disconnect */
 
+/*
+ * Polls both CQs before the end, so that an operation which caused it completes with its own error: from the end on, every error
+ * counts as a flush. The peer's end may be heard before the program has polled, and the error may be on the other CQ. A completion
+ * that is found here need not bring about the end, which comes anyway. Over iWARP no completion waits for this: siw completes with
+ * errors of other kinds what a peer's orderly end flushes, and the event of a failed queue pair takes the completions there.
+ */
+static void take_causes(struct rdma_ep *ep)
+{
+	if (!rdma_ep_ia(ep)->kind->three_way)
+		return;
+	datp_lock(&ep->base.lock);
+	ep->broken = true;
+	datp_unlock(&ep->base.lock);
+	rdma_cqset_drain(ep->send_set);
+	rdma_cqset_drain(ep->recv_set);
+}
+
 void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
 {
 	struct rdma_conn *conn;
 
 	/* this comes first: an ESTABLISHED that waits for the answer to the RTR message must precede the end */
 	rdma_ep_rtr_answered(&ep->base);
+	take_causes(ep);
 	rdma_qp_stop(ep);
 	datp_cm_disconnected(&ep->base, why);
 	conn = rdma_conn_detach(ep);
@@ -31,47 +49,19 @@ static void broke(struct datp_ep *ep)
 	rdma_ep_lost(rdma_ep(ep), DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/*
- * Polls both CQs before the end, so that the operation that caused it completes with its own error,
- * although that may be on the other CQ: the end of the connection would flush it.
- */
-static void flushed(struct datp_ep *base)
+void rdma_ep_break(struct rdma_ep *ep)
 {
-	struct rdma_ep *ep = rdma_ep(base);
-
-	rdma_cqset_drain(ep->send_set);
-	rdma_cqset_drain(ep->recv_set);
-	broke(base);
-}
-
-static void end_soon(struct rdma_ep *ep, void (*end)(struct datp_ep *))
-{
-	if (datp_ep_call(&ep->base, end))
+	if (datp_ep_call(&ep->base, broke))
 		datp_log(1, "%s: no memory to end a broken connection: the program has to "
 			    "disconnect it",
 			 ep->base.obj.ia->name);
 }
 
-static void end_once_locked(struct rdma_ep *ep, void (*end)(struct datp_ep *))
-{
-	if (!ep->broken)
-		end_soon(ep, end);
-	ep->broken = true;
-}
-
 void rdma_ep_break_locked(struct rdma_ep *ep)
 {
-	end_once_locked(ep, broke);
-}
-
-void rdma_ep_flushed_locked(struct rdma_ep *ep)
-{
-	end_once_locked(ep, flushed);
-}
-
-void rdma_ep_break(struct rdma_ep *ep)
-{
-	end_soon(ep, broke);
+	if (!ep->broken)
+		rdma_ep_break(ep);
+	ep->broken = true;
 }
 
 /*

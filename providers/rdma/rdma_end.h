@@ -8,16 +8,14 @@
 void rdma_ep_disconnect(struct datp_ep *ep, enum datp_close how);
 /* Has the service thread end the connection after a request has failed. EP lock. */
 void rdma_ep_break_locked(struct rdma_ep *ep);
-/*
- * The same after the device has flushed a request of a queue pair that was not stopped. First all completions are taken, so
- * that the operation which caused the end completes with its own error. EP lock.
- */
-void rdma_ep_flushed_locked(struct rdma_ep *ep);
 /* The same for any other reason. May be called with any lock held. */
 void rdma_ep_break(struct rdma_ep *ep);
 /* Called when the last request before a graceful disconnect is complete. EP lock. */
 void rdma_ep_drained_locked(struct rdma_ep *ep);
-/* Ends the connection of an endpoint from the service thread. */
+/*
+ * Ends the connection of an endpoint from the service thread. Over InfiniBand and RoCE, completions that are there by then keep
+ * their own errors.
+ */
 void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why);
 
 #endif

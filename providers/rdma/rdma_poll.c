@@ -284,10 +284,8 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 		 * here, or when it has failed; in the latter case rxe (Linux 6.12) may give no
 		 * cause.
 		 */
-		if (status != DAT_DTO_ERR_FLUSHED)
+		if (status != DAT_DTO_ERR_FLUSHED || (set->ia->kind->three_way && !ep->over))
 			rdma_ep_break_locked(ep);
-		else if (set->ia->kind->three_way && !ep->over)
-			rdma_ep_flushed_locked(ep);
 	}
 	if (!recv && overtakes_locked(ep, wqe)) {
 		wqe->status = status;

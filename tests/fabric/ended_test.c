@@ -176,7 +176,6 @@ static void request_that_the_device_never_flushes_is_flushed(void)
 static void receives_are_flushed_where_that_takes_an_asynchronous_event(void)
 {
 	DAT_RMR_TRIPLET nowhere;
-	DAT_EVENT event;
 
 	atomic_store(&twist.flush, TWIST_FLUSH_BY_ASYNC);
 	pair_make(NULL);
@@ -186,12 +185,32 @@ static void receives_are_flushed_where_that_takes_an_asynchronous_event(void)
 	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 4096, BYTES), nowhere, 7, 0), DAT_SUCCESS);
 	each_receive_is_flushed_once();
 	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_BROKEN);
-	/* the end that the receiving side has told may flush the request before this side has polled its own completion */
-	API_EVENT(pair.a.request, &event);
-	CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, 7);
-	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
 	API_EMPTY(pair.a.request);
 	API_CONN_OVER(pair.a.connect, pair.a.ep);
+}
+
+/*
+ * The side that wrote to memory without a right to it hears that its peer has disconnected, and has not polled yet. Its request
+ * has failed with the cause, and is no flush of that end. A request behind it is one.
+ */
+static void request_keeps_its_error_when_the_end_is_heard_first(void)
+{
+	DAT_RMR_TRIPLET nowhere;
+
+	pair_make(NULL);
+	post_receives();
+	nowhere = api_target(&buf, 0, BYTES);
+	nowhere.rmr_context ^= 0x7f;
+	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 4096, BYTES), nowhere, 7, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 8, 0), DAT_SUCCESS);
+	each_receive_is_flushed_once();
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_DTO(pair.a.request, pair.a.ep, 7, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
+	API_DTO(pair.a.request, pair.a.ep, 8, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_EMPTY(pair.a.request);
+	connect_again();
 }
 
 /* ------------------------------------------------------------------ the end of a queue pair */
@@ -414,6 +433,7 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(receives_of_an_srq_come_back_when_their_queue_pair_goes),
 	CHECK_TEST(request_that_is_flushed_without_a_cause_breaks_the_connection),
 	CHECK_TEST(receives_are_flushed_where_that_takes_an_asynchronous_event),
+	CHECK_TEST(request_keeps_its_error_when_the_end_is_heard_first),
 	CHECK_TEST(peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost),
 	CHECK_END
 };

@@ -355,6 +355,10 @@ struct rdma_ep {
 	uint64_t longest[DATP_BIND], quick[DATP_BIND];
 	/* the numbers of reads that the program asked for, while the attributes show the negotiated ones (EP lock) */
 	int32_t asked_in, asked_out;
+	/*
+	 * the peer serves no read, and the device would keep one for ever; written before the connection is established (EP lock)
+	 */
+	bool readless;
 	bool agreed; /* the attributes show the negotiated numbers (EP lock) */
 	struct rdma_conn *conn;			  /* IA mutex */
 };

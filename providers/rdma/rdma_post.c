@@ -361,9 +361,22 @@ enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
 			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_WRITE));
 }
 
+/* A read that the peer does not serve breaks the connection, as it does where devices send it. EP lock. */
+static __attribute__((noinline)) enum datp_err readless_locked(struct rdma_ep *ep)
+{
+	datp_log(2,
+		 "%s: an RDMA Read to a peer that serves none (max_rdma_read_in 0 there) ends the connection: let the peer's "
+		 "program ask for the reads that it serves",
+		 ep->base.obj.ia->name);
+	rdma_qp_stop_locked(ep);
+	return DATP_OK;
+}
+
 enum datp_err rdma_post_rdma_read(struct datp_ep *ep, struct datp_wqe *wqe,
 				  const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
+	if (__builtin_expect(rdma_ep(ep)->readless, 0) && !rdma_ep(ep)->over)
+		return rdma_span_follow(&rdma_ep(ep)->requests, readless_locked(rdma_ep(ep)));
 	return rdma_span_follow(&rdma_ep(ep)->requests,
 			       post_request(ep, wqe, iov, n, remote, IBV_WR_RDMA_READ));
 }

@@ -318,6 +318,8 @@ static void fast_requests_begin_locked(struct rdma_ep *ep)
 	ep->longest[DATP_RDMA_READ] = longest(attr->max_rdma_read_iov, attr->max_rdma_size);
 	ep->quick[DATP_SEND] = inlined(ep, ep->longest[DATP_SEND]);
 	ep->quick[DATP_RDMA_WRITE] = inlined(ep, ep->longest[DATP_RDMA_WRITE]);
+	if (ep->readless)
+		ep->longest[DATP_RDMA_READ] = 0;
 	ep->quick[DATP_RDMA_READ] = ep->longest[DATP_RDMA_READ];
 }
 
@@ -397,6 +399,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->post_recv = qp->context->ops.post_recv;
 	ep->qpn = qp->qp_num;
 	ep->ready = ep->over = ep->up = ep->heard = ep->broken = ep->failed = ep->draining = false;
+	ep->readless = false;
 	ep->deferral = DEFER_NONE;
 	ep->early = NULL;
 	ep->owed = 0;
@@ -638,8 +641,12 @@ static int modify(struct rdma_ep *ep, struct rdma_cm_id *id, enum ibv_qp_state s
 					(rdma_has_atomics(rdma_ep_ia(ep)) ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
 		attr.max_dest_rd_atomic = reads_in;
+	/*
+	 * A queue pair that may have no reads outstanding would keep a read for ever (rxe), and so would all requests behind it
+	 * wait. With one, a peer that said that it serves none executes the read, as OpenDAT does, or refuses it.
+	 */
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
-		attr.max_rd_atomic = reads_out;
+		attr.max_rd_atomic = reads_out ? reads_out : 1;
 	if (mask & IBV_QP_PATH_MTU)
 		fit_inline(ep, attr.path_mtu);
 	rdma_ep_ia(ep)->kind->tune(&attr, &mask);
@@ -699,6 +706,8 @@ void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_o
 {
 	struct datp_ep_attr *attr = &ep->base.attr;
 
+	/* siw refuses such a read only when it takes it from its queue, and never completes it */
+	ep->readless = !reads_out && !rdma_ep_ia(ep)->kind->three_way;
 	if (ep->base.srq || ep->agreed)
 		return;
 	ep->asked_in = attr->max_rdma_read_in;

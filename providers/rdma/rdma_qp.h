@@ -37,7 +37,7 @@ int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in,
 /*
  * Shows the negotiated numbers of reads in the attributes, until the endpoint is reset. Does nothing
  * for an endpoint with an SRQ, whose attributes must stay as the program set them by the standard.
- * EP lock.
+ * Also notes whether the endpoint can read at all. EP lock.
  */
 void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_out);
 /* Moves the queue pair to ERR: when this returns, the device does not access posted buffers any more. */

@@ -399,12 +399,76 @@ static void no_side_reads_more_than_a_peer_serves_that_says_nothing_of_it(void)
 	reads_that_seem(0, 0);
 }
 
+/* ------------------------------------------------------------------ peers that serve no reads */
+
+/* Connects two endpoints, each of which seems to the other to serve no reads. */
+static void pair_without_reads(struct api_pair *pair)
+{
+	DAT_EP_PARAM param;
+
+	atomic_store(&twist.says_reads, 0 + 1);
+	api_open();
+	api_pair_make(pair, NULL);
+	for (int i = 0; i < 2; i++) {
+		REQUIRE_DAT(dat_ep_query(i ? pair->b.ep : pair->a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+		CHECK_EQ_INT(param.ep_attr.max_rdma_read_out, 0);
+	}
+}
+
+/* A uDAPL program may ask for no reads and serve them nevertheless: OpenDAT's endpoints do. */
+static void read_from_a_peer_that_offers_none_is_executed_if_it_serves_one(void)
+{
+	struct api_pair pair;
+	struct api_buf buf;
+
+	pair_without_reads(&pair);
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	reads_work(&pair.a, &buf);
+	reads_work(&pair.b, &buf);
+}
+
+/* Without an answer, the read and all requests behind it would wait for ever. */
+static void read_from_a_peer_that_serves_none_breaks_the_connection(void)
+{
+	struct api_pair pair;
+	struct api_buf buf;
+
+	atomic_store(&twist.serves_none, true);
+	pair_without_reads(&pair);
+	buf = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&buf, 0, 64), api_target(&buf, 4096, 64), 1, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_ERR_REMOTE_RESPONDER, API_ANY_LENGTH);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+}
+
+/* siw would keep the read for ever, and everything behind it. */
+static void read_that_the_device_would_keep_breaks_the_connection(void)
+{
+	struct api_pair pair;
+	struct api_buf buf;
+
+	pair_without_reads(&pair);
+	buf = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(api_read(pair.b.ep, api_seg(&buf, 0, 64), api_target(&buf, 4096, 64), 1, 0), DAT_SUCCESS);
+	API_DTO(pair.b.request, pair.b.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+}
+
 static const struct check_test unsaid_tests[] = {
 	CHECK_TEST(no_side_reads_more_than_a_peer_serves_that_says_nothing_of_it),
 	CHECK_END
 };
 
+static const struct check_test ib_tests[] = {
+	CHECK_TEST(read_from_a_peer_that_offers_none_is_executed_if_it_serves_one),
+	CHECK_TEST(read_from_a_peer_that_serves_none_breaks_the_connection),
+	CHECK_END
+};
+
 static const struct check_test iw_tests[] = {
+	CHECK_TEST(read_that_the_device_would_keep_breaks_the_connection),
 	CHECK_TEST(device_may_have_more_reads_than_a_request_can_ask_for),
 	CHECK_TEST(only_an_endpoint_of_its_own_receives_is_accepted_late),
 	CHECK_END
@@ -425,6 +489,7 @@ static void forget_switches(void)
 	atomic_store(&twist.reads, 0);
 	atomic_store(&twist.tells, 0);
 	atomic_store(&twist.says_reads, 0);
+	atomic_store(&twist.serves_none, false);
 	api_close();
 }
 
@@ -433,6 +498,12 @@ static const struct check_suite unsaid_bounds = {
 	.name = "bound of reads unsaid",
 	.teardown = forget_switches,
 	.tests = unsaid_tests,
+};
+
+static const struct check_suite ib_bounds = {
+	.name = "ib bound",
+	.teardown = forget_switches,
+	.tests = ib_tests,
 };
 
 static const struct check_suite iw_bounds = {
@@ -447,4 +518,4 @@ static const struct check_suite all_bounds = {
 	.tests = all_tests,
 };
 
-CHECK_SUITES(&iw_bounds, &all_bounds, &unsaid_bounds);
+CHECK_SUITES(&ib_bounds, &iw_bounds, &all_bounds, &unsaid_bounds);

@@ -63,6 +63,7 @@ over_rxe()
 	over ib-rxe0 rxe fabric/trap 'any trap'
 	over ib-rxe0 rxe fabric/attempt 'any attempt'
 	over ib-rxe0 rxe fabric/attempt 'prompt attempt'
+	over ib-rxe0 rxe fabric/bound 'ib bound'
 	over ib-rxe0 rxe fabric/bound 'any bound'
 	faults ib-rxe0 rxe rxe0 eth0
 }

@@ -52,6 +52,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	}
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTR)
 		ready = qp;
+	if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && atomic_load(&twist.serves_none))
+		attr->max_dest_rd_atomic = 0;
 	if (mask & IBV_QP_MIN_RNR_TIMER) {
 		atomic_fetch_add(&twist.timers, 1);
 		if (attr->min_rnr_timer == 0)
@@ -79,7 +81,8 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	if (!ret && (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		atomic_store(&twist.shut, atomic_exchange(&twist.shuts, false));
 	if (!ret && atomic_load(&twist.says_reads) &&
-	    ((*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST || (*event)->event == RDMA_CM_EVENT_ESTABLISHED))
+	    ((*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST || (*event)->event == RDMA_CM_EVENT_CONNECT_RESPONSE ||
+	     (*event)->event == RDMA_CM_EVENT_ESTABLISHED))
 		(*event)->param.conn.responder_resources = (*event)->param.conn.initiator_depth =
 			(uint8_t)(atomic_load(&twist.says_reads) - 1);
 	if (!ret && atomic_load(&twist.twisted) && (*event)->event == RDMA_CM_EVENT_DISCONNECTED) {

@@ -71,6 +71,7 @@ extern struct twist {
 	_Atomic int trapped;
 	_Atomic int traffic;		/* the traffic class plus one of the last queue pair that got the address of its peer */
 	_Atomic int accepts;		/* count: connection requests that were accepted */
+	_Atomic bool serves_none;	/* queue pairs serve no RDMA Reads */
 	_Atomic int says_reads;		/* peers seem to ask for and grant this many RDMA Reads less one; 0: their own numbers */
 	/* the numbers of RDMA Reads in the last rdma_connect() and the last rdma_accept(): `in` as target, `out` as initiator */
 	_Atomic int asked_in, asked_out, answered_in, answered_out;

@@ -97,7 +97,7 @@ static void port_find_add(struct finds *finds, const struct rdma_port *p, char *
 
 /*
  * Adds the adapters of a port. In 2.0 each port has a name by its device as well, because scripts
- * use both kinds.
+ * use both kinds; a further interface of a port has only its own.
  */
 static void port_add(struct finds *finds, const struct rdma_port *p)
 {
@@ -107,7 +107,7 @@ static void port_add(struct finds *finds, const struct rdma_port *p)
 	if (by_netdev)
 		port_find_add(finds, p, cli_text("%s%s", naming->netdev[p->kind], p->netdev),
 			      cli_text("%s 0", p->netdev));
-	if (!by_netdev || finds->major == 2)
+	if (!p->further && (!by_netdev || finds->major == 2))
 		port_find_add(finds, p,
 			      cli_text("%s%s-%u", naming->device[p->kind], p->device, p->port),
 			      cli_text("%s %u", p->device, p->port));

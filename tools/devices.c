@@ -192,19 +192,61 @@ static enum port_kind kind_read(const struct scan *scan, const struct rdma_port 
 	return PORT_IB;
 }
 
-static bool port_add(struct scan *scan, struct rdma_port *device, const char *name)
+/* Returns NULL if there is no memory. It moves the ports that are there. */
+static struct rdma_port *port_new(struct devices *d, const struct rdma_port *like)
+{
+	struct rdma_port *more = realloc(d->port, (d->count + 1) * sizeof(*more));
+
+	if (more == NULL)
+		return NULL;
+	d->port = more;
+	more[d->count] = *like;
+	return &more[d->count++];
+}
+
+/* Adds the port once more if the GID of this index belongs to an interface that is not listed with the port yet. */
+static bool further_add(struct scan *scan, struct rdma_port *like, const char *index)
 {
 	struct devices *d = scan->devices;
-	struct rdma_port *more = realloc(d->port, (d->count + 1) * sizeof(*more));
 	struct rdma_port *port;
+	char netdev[64];
+
+	if (!line_read(netdev, sizeof(netdev), "%s/sys/class/infiniband/%s/ports/%u/gid_attrs/ndevs/%s", scan->root, like->device,
+		       like->port, index))
+		return false;
+	for (size_t i = 0; i < d->count; i++)
+		if (d->port[i].port == like->port && strcmp(d->port[i].device, like->device) == 0 &&
+		    strcmp(d->port[i].netdev, netdev) == 0)
+			return false;
+	port = port_new(d, like);
+	if (port == NULL)
+		return true;
+	netdev_set(port, netdev);
+	port->further = true;
+	return false;
+}
+
+/* Adds the further interfaces of the last port. Returns true if there is no memory. */
+static bool further_find(struct scan *scan)
+{
+	const struct devices *d = scan->devices;
+	struct rdma_port like = d->port[d->count - 1];
+	char path[512];
+
+	if (like.kind != PORT_ROCE || like.netdev[0] == '\0')
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports/%u/gid_attrs/ndevs", scan->root, like.device, like.port);
+	return folder_visit(scan, &like, path, further_add);
+}
+
+static bool port_add(struct scan *scan, struct rdma_port *device, const char *name)
+{
+	struct rdma_port *port = port_new(scan->devices, device);
 	char text[64], path[512];
 	const char *word;
 
-	if (more == NULL)
+	if (port == NULL)
 		return true; /* ends the visit, and so devices_scan() */
-	d->port = more;
-	port = &d->port[d->count++];
-	*port = *device;
 	port->port = (unsigned int)strtoul(name, NULL, 10);
 	port->kind = kind_read(scan, port);
 	/* "4: ACTIVE" */
@@ -216,7 +258,7 @@ static bool port_add(struct scan *scan, struct rdma_port *device, const char *na
 	netdev_find(scan, port);
 	snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs", scan->root);
 	folder_visit(scan, port, path, node_take);
-	return false;
+	return further_find(scan);
 }
 
 static bool device_add(struct scan *scan, struct rdma_port *unused, const char *name)

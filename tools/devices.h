@@ -2,7 +2,8 @@
 /*
  * The RDMA ports of this host, as sysfs shows them. This needs no RDMA library.
  *
- * Invariant: a port is listed whether it can be used or not; its fields show what prevents its use.
+ * Invariant: a port is listed whether it can be used or not; its fields show what prevents its use. A RoCE port is listed once
+ * more for each further interface that has GIDs of it, such as a VLAN, right behind the one for its own interface.
  */
 #ifndef TOOLS_DEVICES_H
 #define TOOLS_DEVICES_H
@@ -20,6 +21,7 @@ struct rdma_port {
 	char state[32];		/* "ACTIVE", "DOWN": the words of sysfs */
 	bool active;
 	char netdev[IF_NAMESIZE]; /* the network interface of the port; "" if there is none */
+	bool further;		  /* `netdev` is a further interface of the port, such as a VLAN */
 	char node[64];		/* "/dev/infiniband/uverbs0"; "" if the kernel has none */
 	int node_errno;		/* why the node cannot be opened, or 0 */
 };

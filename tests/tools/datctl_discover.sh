@@ -83,6 +83,45 @@ two_devices_on_one_interface_get_two_names()
 	prints '^roce-rxe0-1 .*"rxe0 1"'
 }
 
+# gid_netdev DEVICE PORT INDEX NETDEV: the GID of this index belongs to the interface
+gid_netdev()
+{
+	netdev "$4"
+	echo "$4" >"$root/sys/class/infiniband/$1/ports/$2/gid_attrs/ndevs/$3"
+}
+
+each_vlan_of_a_roce_port_gets_a_line()
+{
+	local n
+	host_with_roce
+	for n in 1 2; do
+		gid_netdev mlx5_0 1 $n eth2
+		gid_netdev mlx5_0 1 $((n + 2)) eth2.100
+		gid_netdev mlx5_0 1 $((n + 4)) storage
+	done
+	device mlx5_1 '1: CA' Ethernet 1
+	ndev mlx5_1 1 eth3
+	run ./datctl discover --root "$root"
+	exits_with 0
+	prints_lines 10
+	prints "^$eth2$"
+	prints '^# RoCE: port 1 of mlx5_0, network interface eth2.100$'
+	prints '^roce-eth2.100 u1.2 nonthreadsafe default libdatib.so opendat.1.0 "eth2.100 0" ""$'
+	prints '^roce-storage .*"storage 0"'
+	prints '^roce-eth3 '
+	run ./datctl discover --api 2.0 --root "$root"
+	prints '^ofa-v2-cma-roe-eth2.100 .*"eth2.100 0"'
+	[ "$(grep -c '^ofa-v2-mlx5_0-1 ' "$out")" -eq 1 ] || fails 'the device has not one line'
+	./datctl discover --root "$root" >"$conf"
+	run ./datctl discover --root "$root" --update "$conf"
+	prints 'needs no change'
+	# the line of a VLAN is commented out when the VLAN is gone, and that of the device itself stays
+	rm "$root"/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/[34]
+	run ./datctl discover --root "$root" --update "$conf"
+	grep -q '^#gone# roce-eth2.100 ' "$conf" || fails 'the line is still there'
+	grep -q "^$eth2$" "$conf" || fails 'the line of the port is gone'
+}
+
 what_it_prints_is_a_dat_conf()
 {
 	host_with_roce
@@ -349,7 +388,7 @@ wrong_usage_exits_with_2()
 	done
 }
 
-tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider two_devices_on_one_interface_get_two_names \
+tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider each_vlan_of_a_roce_port_gets_a_line two_devices_on_one_interface_get_two_names \
 	what_it_prints_is_a_dat_conf update_adds_what_is_missing_and_keeps_the_rest a_second_update_changes_nothing \
 	a_line_whose_device_is_gone_goes_and_comes_back_with_it lines_by_OFEDs_name_of_the_provider_go_and_come_as_well \
 	what_is_no_regular_file_is_left_alone \

@@ -65,11 +65,16 @@ static const struct variable {
 	  "OFED's name for inline=: the length up to which sends are inline, 0 to 4096. A word in "
 	  "dat.conf takes precedence" },
 	{ "DAPL_CM_ARP_TIMEOUT_MS", "ib, iwarp", "4000",
-	  "OFED's name for resolve_ms=: milliseconds for each attempt to resolve an address or a "
-	  "route. A word in dat.conf takes precedence" },
+	  "OFED's name for resolve_ms=: milliseconds for each attempt to resolve an address. A "
+	  "word in dat.conf takes precedence" },
 	{ "DAPL_CM_ARP_RETRY_COUNT", "ib, iwarp", "4",
 	  "OFED's name for resolve_tries=: the number of these attempts. A word in dat.conf takes "
 	  "precedence" },
+	{ "DAPL_CM_ROUTE_TIMEOUT_MS", "ib, iwarp", "as for an address",
+	  "OFED's name for route_ms=: milliseconds for each attempt to find the route. A word in dat.conf "
+	  "takes precedence" },
+	{ "DAPL_CM_ROUTE_RETRY_COUNT", "ib, iwarp", "as for an address",
+	  "OFED's name for route_tries=: the number of these attempts. A word in dat.conf takes precedence" },
 	{ "DAPL_CM_TOS", "ib, iwarp", "the host's",
 	  "OFED's name for tos=: the type of service or traffic class of packets, 0 to 255. A word in "
 	  "dat.conf takes precedence" },
@@ -80,8 +85,6 @@ static const struct ignored {
 	const char *names;
 	const char *why;
 } ignored[] = {
-	{ "DAPL_CM_ROUTE_TIMEOUT_MS, DAPL_CM_ROUTE_RETRY_COUNT",
-	  "DAPL_CM_ARP_* are used for the route as well" },
 	{ "DAPL_RNR_RETRY, DAPL_RNR_TIMER", "a message waits for its receive, as the standard "
 					    "requires" },
 	{ "DAPL_ACK_RETRY, DAPL_ACK_TIMER, DAPL_MAX_CM_RESPONSE_TIME, DAPL_MAX_CM_RETRIES",

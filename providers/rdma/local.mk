@@ -13,6 +13,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_end.h \
 	providers/rdma/rdma_fast.h \
 	providers/rdma/rdma_fork.h \
+	providers/rdma/rdma_gid.h \
 	providers/rdma/rdma_hold.h \
 	providers/rdma/rdma_ia.h \
 	providers/rdma/rdma_mr.h \
@@ -36,6 +37,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_devices.c \
 	providers/rdma/rdma_end.c \
 	providers/rdma/rdma_fork.c \
+	providers/rdma/rdma_gid.c \
 	providers/rdma/rdma_hold.c \
 	providers/rdma/rdma_ia.c \
 	providers/rdma/rdma_mr.c \

@@ -243,6 +243,7 @@ struct rdma_conn {
 	int nudges;	  /* the number so far (IA mutex) */
 	/* only used by the service thread, as the next three: how often its address was resolved or its request sent again */
 	uint32_t tries;
+	uint32_t routes;  /* how often its route was looked up in vain. Only used by the service thread */
 	bool asks;	  /* `due_ns` is the time of its repeated request */
 	uint64_t asked_ns; /* when its latest request was sent; 0: none was */
 	int part;	  /* which part of its private data was sent last: 1 or 2; 0: it has no parts */
@@ -388,6 +389,9 @@ struct rdma_options {
 	char where[256]; /* netdev, address, host name or verbs device */
 	int port;	 /* of a verbs device, from 1; 0: any */
 	uint32_t resolve_ms, resolve_tries;
+	uint32_t route_ms, route_tries; /* the same for a route; 0: as for an address */
+	int gid;	 /* the index of the GID that connections have; -1: that of the address */
+	uint32_t roce;	 /* enum rdma_roce: the version that connections must have */
 	uint32_t late_ms; /* how long an accept waits for the first receive, if it has to */
 	uint32_t handshake_ms; /* how long a peer may take to confirm an accept, and to answer the end of a connection */
 	uint32_t hold_ms; /* how long the passive side's requests wait for the peer's first message, if they have to */
@@ -439,7 +443,7 @@ struct rdma_ia {
 	_Atomic uint32_t qp_lock; /* a leaf */
 	struct rdma_ep *eps;	  /* the endpoints that have a queue pair (qp_lock) */
 	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */
-	DAT_NAMED_ATTR named[12 + RDMA_QUIRKS];
+	DAT_NAMED_ATTR named[13 + RDMA_QUIRKS];
 	int named_count;
 	char named_text[4][64];
 	/* rdma_named.c */

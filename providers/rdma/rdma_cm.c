@@ -588,11 +588,13 @@ void rdma_ep_heard_locked(struct rdma_ep *ep)
 static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status, bool route)
 {
 	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
-	bool again = status == -ETIMEDOUT && ++conn->tries < conn->ia->opt.resolve_tries;
+	const struct rdma_options *opt = &conn->ia->opt;
+	bool again = status == -ETIMEDOUT &&
+		     (route ? ++conn->routes < opt->route_tries : ++conn->tries < opt->resolve_tries);
 	int err = again ? 0 : EHOSTUNREACH;
 
 	if (!err && route)
-		err = rdma_resolve_route(conn->id, conn->ia->opt.resolve_ms) ? errno : 0;
+		err = rdma_resolve_route(conn->id, opt->route_ms) ? errno : 0;
 	else if (!err)
 		err = rdma_address_resolve(conn, &to);
 	if (err)
@@ -789,7 +791,7 @@ static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_ev
 {
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		if (rdma_resolve_route(conn->id, conn->ia->opt.resolve_ms))
+		if (rdma_resolve_route(conn->id, conn->ia->opt.route_ms))
 			datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:

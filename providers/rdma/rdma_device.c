@@ -5,6 +5,7 @@
  * together.
  */
 #include "rdma_device.h"
+#include "rdma_gid.h"
 #include <arpa/inet.h>
 #include <datp/options.h>
 #include <errno.h>
@@ -55,6 +56,23 @@ static enum datp_err take_tos(void *to, const char *value, char *why, size_t siz
 	return DATP_OK;
 }
 
+static enum datp_err take_gid(void *to, const char *value, char *why, size_t size)
+{
+	struct rdma_options *opt = to;
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	/* strtoul() would accept signs */
+	if (value[0] < '0' || value[0] > '9' || *end || n > UINT16_MAX) {
+		snprintf(why, size,
+			 "gid=%s in dat.conf is not the index of a GID, a number from 0; `datctl show` prints that of an adapter",
+			 value);
+		return DATP_ERR_PARAM;
+	}
+	opt->gid = (int)n;
+	return DATP_OK;
+}
+
 /* The adapter, and a port, which is a number. */
 static enum datp_err take_place(void *to, const char *word, char *why, size_t size)
 {
@@ -81,6 +99,7 @@ static enum datp_err take_place(void *to, const char *word, char *why, size_t si
 	return DATP_OK;
 }
 
+static const char *const roces[] = { [RDMA_ROCE_ANY] = "any", [RDMA_ROCE_V1] = "v1", [RDMA_ROCE_V2] = "v2", NULL };
 static const char *const rmrs[] = { [RDMA_RMR_EMULATE] = "emulate", [RDMA_RMR_DEVICE] = "device", NULL };
 
 /*
@@ -97,9 +116,14 @@ static const struct datp_option table[] = {
 	DATP_OPTION_BYTES("inline", struct rdma_options, inline_bytes, RDMA_INLINE, 0, 4096,
 			  "the longest message that its work request carries"),
 	DATP_OPTION_TIME("resolve_ms", struct rdma_options, resolve_ms, 4000, 1, 600000,
-			 "how long one attempt to resolve an address or a route may take"),
+			 "how long one attempt to resolve an address may take"),
 	DATP_OPTION_COUNT("resolve_tries", struct rdma_options, resolve_tries, 4, 1, 1000,
 			  "how many attempts are made"),
+	/* a preset of 0, out of the range, means as for an address */
+	DATP_OPTION_TIME("route_ms", struct rdma_options, route_ms, 0, 1, 600000,
+			 "how long one attempt to find the route may take"),
+	DATP_OPTION_COUNT("route_tries", struct rdma_options, route_tries, 0, 1, 1000,
+			  "how many attempts are made for the route"),
 	DATP_OPTION_TIME("late_ms", struct rdma_options, late_ms, 200, 0, 4000,
 			 "how long the reply to a connection request waits for a Receive"),
 	DATP_OPTION_TIME("hold_ms", struct rdma_options, hold_ms, RESEND_MS + HEARD_MS, 0, 60000,
@@ -110,6 +134,9 @@ static const struct datp_option table[] = {
 			 "what is done where there are no memory windows to rely on"),
 	DATP_OPTION_OTHER("readsink", "open|strict", take_read_sink,
 			  "whether a peer may write to all memory that can be read into"),
+	DATP_OPTION_OTHER("gid", "N", take_gid, "the GID of a RoCE port that connections have"),
+	DATP_OPTION_ENUM("roce", struct rdma_options, roce, RDMA_ROCE_ANY, roces,
+			 "the version of RoCE that connections must have"),
 	DATP_OPTION_OTHER("tos", "N", take_tos, "the type of service or traffic class of the packets"),
 	DATP_OPTION_OTHER("quirk", "[-]NAME,...", take_quirks,
 			  "what the device is known to do differently"),
@@ -127,6 +154,8 @@ static void take_environment(struct rdma_options *opt)
 		{ "DAPL_MAX_INLINE", "inline" },
 		{ "DAPL_CM_ARP_TIMEOUT_MS", "resolve_ms" },
 		{ "DAPL_CM_ARP_RETRY_COUNT", "resolve_tries" },
+		{ "DAPL_CM_ROUTE_TIMEOUT_MS", "route_ms" },
+		{ "DAPL_CM_ROUTE_RETRY_COUNT", "route_tries" },
 		{ "DAPL_CM_TOS", "tos" },
 	};
 
@@ -145,13 +174,17 @@ bool rdma_options_parse(struct rdma_ia *ia, const char *params)
 {
 	char why[DATP_WHY_MAX];
 
-	ia->opt = (struct rdma_options){ .port = -1 };
+	ia->opt = (struct rdma_options){ .port = -1, .gid = -1 };
 	datp_options_preset(&options, &ia->opt);
 	take_environment(&ia->opt);
 	if (datp_options_take(&options, params, &ia->opt, why, sizeof(why))) {
 		datp_log(1, "%s: %s", ia->base.name, why);
 		return false;
 	}
+	if (!ia->opt.route_ms)
+		ia->opt.route_ms = ia->opt.resolve_ms;
+	if (!ia->opt.route_tries)
+		ia->opt.route_tries = ia->opt.resolve_tries;
 	if (ia->opt.where[0])
 		return true;
 	datp_log(1,
@@ -455,6 +488,62 @@ static enum datp_err check_port(struct rdma_ia *ia)
 	return DATP_OK;
 }
 
+/* Returns true if the line allows the address: it names the device, an interface that has the address, or the address itself. */
+static bool line_allows(const struct rdma_ia *ia, const struct sockaddr_in *in)
+{
+	const char *name = ia->opt.where;
+	struct ifaddrs *all, *a;
+	bool has = verbs_device_known(name);
+
+	if (has || getifaddrs(&all))
+		return has;
+	for (a = all; a && !has; a = a->ifa_next)
+		has = !strcmp(a->ifa_name, name) && a->ifa_addr && a->ifa_addr->sa_family == AF_INET &&
+		      ((const struct sockaddr_in *)a->ifa_addr)->sin_addr.s_addr == in->sin_addr.s_addr;
+	freeifaddrs(all);
+	return has;
+}
+
+/* Binds the IA to this address of the device in place of the one that it has. */
+static enum datp_err move_to(struct rdma_ia *ia, const struct sockaddr_in *in)
+{
+	char text[INET_ADDRSTRLEN] = "?";
+	struct rdma_cm_id *id;
+
+	inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+	if (!line_allows(ia, in)) {
+		datp_log(1,
+			 "%s: gid=%d in dat.conf is the GID of %s, which is no address of %s, the adapter in its line: name "
+			 "verbs device %s there, or leave gid= out",
+			 ia->base.name, ia->opt.gid, text, ia->opt.where, ibv_get_device_name(ia->verbs->device));
+		return DATP_ERR_PARAM;
+	}
+	id = bind_to(ia, in);
+	if (id && (id->port_num != ia->port || strcmp(ibv_get_device_name(id->verbs->device),
+						       ibv_get_device_name(ia->verbs->device)))) {
+		rdma_destroy_id(id);
+		id = NULL;
+		errno = ENODEV;
+	}
+	if (!id) {
+		say_no_device(ia, text, errno);
+		return DATP_ERR_ADDRESS;
+	}
+	rdma_destroy_id(ia->bound);
+	ia->bound = id;
+	address_of(ia)->sin_addr = in->sin_addr;
+	return DATP_OK;
+}
+
+/* Chooses the address by gid= and roce=, if the line has them. */
+static enum datp_err choose_gid(struct rdma_ia *ia)
+{
+	struct sockaddr_in in = *address_of(ia);
+	enum datp_err err = rdma_gid_address(ia, &in);
+
+	return err || in.sin_addr.s_addr == address_of(ia)->sin_addr.s_addr ? err : move_to(ia, &in);
+}
+
 enum datp_err rdma_device_open(struct rdma_ia *ia)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
@@ -469,5 +558,7 @@ enum datp_err rdma_device_open(struct rdma_ia *ia)
 			err = verbs_device_known(ia->opt.where) ? open_verbs_device(ia)
 								: open_host(ia);
 	}
-	return err ? err : check_port(ia);
+	if (!err)
+		err = check_port(ia);
+	return err ? err : choose_gid(ia);
 }

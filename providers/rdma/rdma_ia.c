@@ -9,6 +9,7 @@
 #include "rdma_cq.h"
 #include "rdma_device.h"
 #include "rdma_fork.h"
+#include "rdma_gid.h"
 #include "rdma_ia.h"
 #include "rdma_mr.h"
 #include "rdma_named.h"
@@ -228,6 +229,8 @@ static void fill_named(struct rdma_ia *ia)
 	name_attr(ia, "transport", ia->kind->shown);
 	name_attr(ia, "device", ia->named_text[0]);
 	name_attr(ia, "firmware", ia->named_text[1]);
+	if (ia->named_text[2][0] || rdma_gid_show(ia, ia->named_text[2], sizeof(ia->named_text[2])))
+		name_attr(ia, "gid", ia->named_text[2]);
 	name_attr(ia, "rmr",
 		  rdma_has_windows(ia)  ? "memory windows"
 		  : rdma_emulates(ia) ? "emulated: each bind registers its range anew"

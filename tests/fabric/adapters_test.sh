@@ -82,6 +82,80 @@ an_adapter_is_named_by_interface_address_or_device()
 	done
 }
 
+# index_of ADDRESS: prints the index of the GID of an IPv4 address on rxe0
+index_of()
+{
+	local bytes gid=/sys/class/infiniband/rxe0/ports/1/gids
+	IFS=. read -ra bytes <<<"$1"
+	grep -l "$(printf ':ffff:%02x%02x:%02x%02x$' "${bytes[@]}")" $gid/* 2>/dev/null | sed 's|.*/||' | head -n 1
+}
+
+# has_gid NAME ADDRESS: the adapter shows this address and its GID, its connections have it, and data go over it
+has_gid()
+{
+	run ./datctl show "$1"
+	exits_with 0
+	prints "^ia_address_ptr += ${2//./\\.}\$"
+	prints "^transport_attr.gid += $(index_of "$2"), RoCE v2\$"
+	run env OPENDAT_TEST_IA="$1" CHECK_WATCHDOG=100 tests/fabric/device_test connections_have_the_gid
+	exits_with 0
+	prints '^ok .*connections have the gid'
+	exchanges "$1"
+}
+
+an_adapter_has_the_gid_that_its_line_asks_for()
+{
+	ip addr add 10.9.0.201/24 dev eth0 || return
+	adapter first ib 'rxe0 1'
+	has_gid first 10.9.0.1
+	adapter second ib "rxe0 1 gid=$(index_of 10.9.0.201)"
+	has_gid second 10.9.0.201
+	adapter third ib "eth0 0 gid=$(index_of 10.9.0.201) roce=v2"
+	has_gid third 10.9.0.201
+	adapter same ib "10.9.0.201 gid=$(index_of 10.9.0.201)"
+	has_gid same 10.9.0.201
+	adapter other ib "10.9.0.1 gid=$(index_of 10.9.0.201)"
+	refused_at_open other 'is the GID of 10\.9\.0\.201, which is no address of 10\.9\.0\.1.*: name verbs device rxe0 there'
+	ip addr del 10.9.0.201/24 dev eth0
+}
+
+a_gid_that_no_connection_can_have_is_refused()
+{
+	adapter local6 ib 'rxe0 1 gid=0'
+	refused_at_open local6 "GID 0 at port 1 of verbs device rxe0 is fe80:.*, and connections are made from IPv4 addresses: the GIDs of these are $(index_of 10.9.0.1)"
+	adapter empty ib 'rxe0 1 gid=700'
+	refused_at_open empty 'GID 700 at port 1 of verbs device rxe0 is empty'
+	adapter far ib 'rxe0 1 gid=60000'
+	refused_at_open far 'GID 60000 at port 1 of verbs device rxe0 is empty'
+	adapter v1 ib 'rxe0 1 roce=v1'
+	refused_at_open v1 'roce= in dat.conf is RoCE v1, of which port 1 of verbs device rxe0 has no GID'
+	adapter iwgid iwarp 'siw0 1 gid=0'
+	refused_at_open iwgid 'gid= and roce= in dat.conf are for RoCE, and port 1 of verbs device siw0 is iWARP'
+}
+
+# Connections of a VLAN have a GID of their own, whose packets carry the tag.
+an_adapter_is_named_by_a_vlan()
+{
+	ip link add link eth0 name eth0.100 type vlan id 100 && ip addr add 10.9.100.1/24 dev eth0.100 && ip link set eth0.100 up ||
+		return
+	adapter vlan ib 'eth0.100 0'
+	has_gid vlan 10.9.100.1
+	adapter vlangid ib "rxe0 1 gid=$(index_of 10.9.100.1)"
+	has_gid vlangid 10.9.100.1
+	adapter wrong ib "eth0 0 gid=$(index_of 10.9.100.1)"
+	refused_at_open wrong 'is the GID of 10\.9\.100\.1, which is no address of eth0'
+	run ./datctl discover
+	prints '^roce-eth0\.100 .* libdatib\.so .*"eth0\.100 0"'
+	run ./datctl check --ia vlan --timeout 60
+	exits_with 0
+	ip addr del 10.9.100.1/24 dev eth0.100
+	run ./datctl check --ia vlan --timeout 60
+	exits_with 1
+	prints 'FAIL  vlan .*the network interface eth0\.100 has no IP'
+	ip link del eth0.100
+	refused_at_open vlan 'eth0\.100'
+}
+
 measures()
 {
 	local test
@@ -233,6 +307,9 @@ tests all_adapters_show_what_their_device_can \
 	a_line_for_another_library_of_the_field_opens_ours \
 	an_adapter_is_named_by_interface_address_or_device \
 	an_adapter_is_named_by_a_host_of_several_addresses \
+	an_adapter_has_the_gid_that_its_line_asks_for \
+	a_gid_that_no_connection_can_have_is_refused \
+	an_adapter_is_named_by_a_vlan \
 	datperf_verifies_its_data_over_rxe \
 	datperf_verifies_its_data_over_siw \
 	a_line_that_names_nothing_is_refused_with_the_remedy \

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -131,6 +132,34 @@ static void attempt_that_finds_no_local_port_names_the_cause(void)
 	CHECK_HAS_STR(check_stderr_end(), "Address already in use");
 }
 
+/* Connects where no route is found in time. Returns how often it was looked for. */
+static int routes_in_vain(const char *tries, const char *ms)
+{
+	int before = atomic_load(&twist.routes);
+
+	setenv("DAPL_CM_ARP_RETRY_COUNT", "3", 1);
+	setenv("DAPL_CM_ROUTE_RETRY_COUNT", tries, 1);
+	setenv("DAPL_CM_ROUTE_TIMEOUT_MS", ms, 1);
+	api_open();
+	unsetenv("DAPL_CM_ARP_RETRY_COUNT");
+	unsetenv("DAPL_CM_ROUTE_RETRY_COUNT");
+	unsetenv("DAPL_CM_ROUTE_TIMEOUT_MS");
+	api_end_make(&ended, NULL);
+	atomic_store(&twist.route_lost, true);
+	REQUIRE_DAT(api_connect(ended.ep, FOREIGN), DAT_SUCCESS);
+	/* the kernel refuses the second look, because it has found the route at the first */
+	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	CHECK_EQ_INT(atomic_load(&twist.route_ms), atoi(ms));
+	api_close();
+	return atomic_load(&twist.routes) - before;
+}
+
+static void route_has_a_time_and_a_number_of_attempts_of_its_own(void)
+{
+	CHECK_EQ_INT(routes_in_vain("1", "700"), 1);
+	CHECK_EQ_INT(routes_in_vain("2", "900"), 2);
+}
+
 static const struct check_test iw_tests[] = {
 	CHECK_TEST(attempt_is_not_cut_off_while_the_peer_may_be_answering),
 	CHECK_TEST(attempt_takes_a_thread_where_it_may_block),
@@ -145,6 +174,7 @@ static const struct check_test prompt_tests[] = {
 static const struct check_test all_tests[] = {
 	CHECK_TEST(attempt_is_not_over_before_it_has_begun),
 	CHECK_TEST(attempt_whose_local_port_is_taken_gets_another),
+	CHECK_TEST(route_has_a_time_and_a_number_of_attempts_of_its_own),
 	CHECK_TEST(attempt_that_finds_no_local_port_names_the_cause),
 	CHECK_END
 };

@@ -600,7 +600,23 @@ static void packets_get_the_traffic_class_that_is_asked_for(void)
 	CHECK_EQ_INT(traffic_with("300"), usual);
 }
 
+/* adapters_test.sh runs this over adapters that a line of dat.conf has given a GID. */
+static void connections_have_the_gid_that_the_adapter_shows(void)
+{
+	const char *gid = NULL;
+
+	atomic_store(&twist.gid, 0);
+	pair_make(NULL);
+	for (DAT_COUNT i = 0; i < api.attr.num_transport_attr; i++)
+		if (!strcmp(api.attr.transport_attr[i].name, "gid"))
+			gid = api.attr.transport_attr[i].value;
+	REQUIRE(gid != NULL);
+	CHECK_HAS_STR(gid, ", RoCE v2");
+	CHECK_EQ_INT(atomic_load(&twist.gid) - 1, atoi(gid));
+}
+
 static const struct check_test ib_tests[] = {
+	CHECK_TEST(connections_have_the_gid_that_the_adapter_shows),
 	CHECK_TEST(packets_get_the_traffic_class_that_is_asked_for),
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
 	CHECK_TEST(failure_that_the_device_tells_of_by_itself_breaks_the_connection),

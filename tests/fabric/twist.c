@@ -94,6 +94,10 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 		(*event)->event = RDMA_CM_EVENT_UNREACHABLE;
 		(*event)->status = -EINVAL;
 	}
+	if (!ret && (*event)->event == RDMA_CM_EVENT_ROUTE_RESOLVED && atomic_exchange(&twist.route_lost, false)) {
+		(*event)->event = RDMA_CM_EVENT_ROUTE_ERROR;
+		(*event)->status = -ETIMEDOUT;
+	}
 	if (!ret && atomic_load(&twist.stale) && (*event)->event == RDMA_CM_EVENT_REJECTED) {
 		atomic_fetch_sub(&twist.stale, 1);
 		(*event)->status = STALE_CONNECTION;
@@ -113,6 +117,16 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 		sem_wait(&twist.open);
 	}
 	return real(id, from, to, ms);
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, int ms)
+{
+	int (*real)(struct rdma_cm_id *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_resolve_route");
+	atomic_fetch_add(&twist.routes, 1);
+	atomic_store(&twist.route_ms, ms);
+	return real(id, ms);
 }
 
 static void cut_off(void *arg)
@@ -606,8 +620,10 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_init_qp_attr");
 	rc = real(id, attr, mask);
-	if (!rc && (*mask & IBV_QP_AV))
+	if (!rc && (*mask & IBV_QP_AV)) {
 		atomic_store(&twist.traffic, attr->ah_attr.grh.traffic_class + 1);
+		atomic_store(&twist.gid, attr->ah_attr.grh.sgid_index + 1);
+	}
 	if (!rc && (*mask & IBV_QP_PATH_MTU) && atomic_load(&twist.inline_mtu))
 		attr->path_mtu = IBV_MTU_256;
 	return rc;

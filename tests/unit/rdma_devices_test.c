@@ -7,6 +7,7 @@
 #include "providers/ib/ib.h"
 #include "providers/iwarp/iwarp.h"
 #include "providers/rdma/rdma_device.h"
+#include "providers/rdma/rdma_gid.h"
 
 enum { RXE = 0xffffff, SIW = 0x626d74, CHELSIO = 0x1425, MELLANOX = 0x2c9 };
 
@@ -177,6 +178,8 @@ static void names_of_ofed_in_the_environment_are_taken_and_dat_conf_goes_before(
 	CHECK_EQ_INT(ia.opt.inline_bytes, 128);
 	CHECK_EQ_INT(ia.opt.resolve_ms, 4000);
 	CHECK_EQ_INT(ia.opt.resolve_tries, 4);
+	CHECK_EQ_INT(ia.opt.route_ms, 4000);
+	CHECK_EQ_INT(ia.opt.route_tries, 4);
 	CHECK_EQ_INT(ia.opt.late_ms, 200);
 	CHECK(!ia.opt.marks);
 	setenv("DAPL_CM_TOS", "104", 1);
@@ -194,6 +197,15 @@ static void names_of_ofed_in_the_environment_are_taken_and_dat_conf_goes_before(
 	CHECK_EQ_INT(ia.opt.resolve_tries, 9);
 	CHECK_EQ_INT(ia.opt.hold_ms, 2000);
 	CHECK(rdma_emulates(&ia));
+	CHECK_EQ_INT(ia.opt.route_tries, 9);
+	setenv("DAPL_CM_ROUTE_TIMEOUT_MS", "700", 1);
+	setenv("DAPL_CM_ROUTE_RETRY_COUNT", "5", 1);
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1 resolve_ms=2s resolve_tries=9 route_ms=90"));
+	CHECK_EQ_INT(ia.opt.resolve_ms, 2000);
+	CHECK_EQ_INT(ia.opt.route_ms, 90);
+	CHECK_EQ_INT(ia.opt.route_tries, 5);
+	unsetenv("DAPL_CM_ROUTE_TIMEOUT_MS");
+	unsetenv("DAPL_CM_ROUTE_RETRY_COUNT");
 	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 rmr=device"));
 	CHECK(!rdma_emulates(&ia));
 	unsetenv("DAPL_MAX_INLINE");
@@ -212,6 +224,20 @@ static void second_plain_word_is_a_port_and_there_is_no_third(void)
 	CHECK_HAS_STR(said(&iw_kind, "readsink=shut dev0"),
 		      "\"readsink=shut\" in dat.conf is not possible; readsink, ");
 	CHECK_HAS_STR(said(&iw_kind, ""), "dat.conf does not say which adapter");
+}
+
+static void gid_is_a_number_and_roce_a_version(void)
+{
+	REQUIRE(opened(&ib_kind, MELLANOX, 4119, "dev0 7"));
+	CHECK_EQ_INT(ia.opt.gid, -1);
+	CHECK_EQ_INT(ia.opt.roce, RDMA_ROCE_ANY);
+	REQUIRE(opened(&ib_kind, MELLANOX, 4119, "dev0 gid=3 roce=v2"));
+	CHECK_EQ_INT(ia.opt.gid, 3);
+	CHECK_EQ_INT(ia.opt.roce, RDMA_ROCE_V2);
+	CHECK_HAS_STR(said(&ib_kind, "dev0 gid=-1"), "gid=-1 in dat.conf is not the index of a GID");
+	CHECK_HAS_STR(said(&ib_kind, "dev0 gid=65536"), "gid=65536 in dat.conf is not the index of a GID");
+	CHECK_HAS_STR(said(&ib_kind, "dev0 gid="), "gid= in dat.conf is not the index of a GID");
+	CHECK_HAS_STR(said(&ib_kind, "dev0 roce=v3"), "\"roce=v3\" in dat.conf is not possible; roce, ");
 }
 
 static void quirk_of_iwarp_is_refused_for_another_device(void)
@@ -235,6 +261,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(unknown_name_that_is_near_to_none_is_refused_without_one),
 	CHECK_TEST(names_of_ofed_in_the_environment_are_taken_and_dat_conf_goes_before),
 	CHECK_TEST(second_plain_word_is_a_port_and_there_is_no_third),
+	CHECK_TEST(gid_is_a_number_and_roce_a_version),
 	CHECK_TEST(quirk_of_iwarp_is_refused_for_another_device),
 	CHECK_END
 };

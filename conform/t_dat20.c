@@ -200,6 +200,20 @@ CLAUSE_BARE("D20-11")
 	CHECK_THAT(!strcmp(major, whole));
 }
 
+CLAUSE_BARE("D20-28")
+{
+	static const DAT_RETURN types[] = { DAT_CONN_QUAL_UNAVAILABLE, DAT_RESERVED_LMR, DAT_PORT_IN_USE, DAT_COMM_NOT_SUPPORTED };
+	const char *major, *minor, *before = "";
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		major = minor = NULL;
+		CHECK_RET(dat_strerror(DAT_CLASS_ERROR | types[i], &major, &minor), DAT_SUCCESS);
+		MUST(major && minor);
+		CHECK_THAT(*major && strcmp(major, before) != 0);
+		before = major;
+	}
+}
+
 /* Connections. */
 
 CLAUSE("D20-12")

@@ -98,7 +98,6 @@ CLAUSE_BARE("D20-34")
 static struct {
 	struct kit_pair p;
 	struct kit_buf here, there;
-	DAT_EVD_HANDLE dto_a, dto_b;
 } x;
 
 static struct kit_buf atomic_buf(void)
@@ -178,6 +177,34 @@ CLAUSE("D20-40", "D20-41")
 	MUST_RET(kit_send(x.p.a.ep, &x.here, 0, 64, 14, DEFAULT), DAT_SUCCESS);
 	kit_dto(x.p.b.recv, x.p.b.ep, 13, DAT_DTO_SUCCESS);
 	kit_dto(x.p.a.request, x.p.a.ep, 14, DAT_DTO_SUCCESS);
+}
+
+CLAUSE("D20-46")
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	DAT_EP_ATTR attr = kit_attr();
+	DAT_LMR_TRIPLET from, into;
+	DAT_RMR_TRIPLET to;
+	DAT_SRQ_HANDLE srq;
+
+	NEEDS(t.prov.srq_supported, "srq_supported");
+	NEEDS(promises(DAT_IB_ATTR_IMMED_DATA), DAT_IB_ATTR_IMMED_DATA);
+	kit_pair_unconnected(&x.p, NULL);
+	extend(&x.p.a);
+	extend(&x.p.b);
+	MUST_RET(dat_srq_create(t.ia, t.pz, &srq_attr, &srq), DAT_SUCCESS);
+	MUST_RET(dat_ep_create_with_srq(t.ia, t.pz, x.p.b.recv, x.p.b.request, x.p.b.connect, srq, &attr, &x.p.b.ep),
+		 DAT_SUCCESS);
+	x.here = atomic_buf();
+	x.there = atomic_buf();
+	into = kit_seg(&x.there, 2048, 64);
+	MUST_RET(dat_srq_post_recv(srq, 1, &into, kit_cookie(50)), DAT_SUCCESS);
+	kit_pair_connect(&x.p);
+	from = kit_seg(&x.here, 0, 100);
+	to = kit_target(&x.there, 0, 100);
+	MUST_RET(dat_ib_post_rdma_write_immed(x.p.a.ep, 1, &from, kit_cookie(51), &to, 0x12345678, DEFAULT), DAT_SUCCESS);
+	CHECK_NUM(want_extended(&x.p.b, 50, DAT_IB_RDMA_WRITE_IMMED_DATA, DAT_IB_DTO_RECV_IMMED, 100).val.immed.data, 0x12345678);
+	want_extended(&x.p.a, 51, DAT_IB_RDMA_WRITE_IMMED, DAT_IB_DTO_RDMA_WRITE_IMMED, 100);
 }
 
 static uint64_t word_at(const struct kit_buf *buf, size_t offset)

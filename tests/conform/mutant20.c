@@ -346,6 +346,8 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PA
 #define FUNCTION dat_strerror
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major, const char **minor)
 {
+	if (TYPE(value) > DAT_CONN_QUAL_UNAVAILABLE && breaks("texts_of_1"))
+		return REFUSED(DAT_INVALID_PARAMETER);
 	return !minor && breaks("minor_needed") ? REFUSED(DAT_INVALID_PARAMETER) : NEXT(value, major, minor);
 }
 #undef FUNCTION

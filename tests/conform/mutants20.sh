@@ -75,6 +75,7 @@ cno_without_proxy D20-24
 slot_is_empty D20-25
 prints D20-26
 trigger_untold D20-27
+texts_of_1 D20-28
 named_is_null D20-30
 mtu_in_words D20-31
 reads_not_promised D20-31
@@ -91,6 +92,7 @@ swap_always D20-42
 adds_twice D20-43
 atomics_unchecked D20-44
 extension_unpromised D20-45
+immediate_swapped D20-46
 END
 for pair in "${pairs[@]}"; do
 	total=$((total + 1))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes the HTML site of the manual with mandoc(1): a page for each man page, linked with each other, an index, and a search
 # that needs no server, a picture of the states of an endpoint, and pictures of sequences. style.css, search.js and the sequences
-# are taken from the SOURCE-FOLDER, the table of the states from the file beside it that the code goes by.
+# are taken from the SOURCE-FOLDER, the table of the states from the source file that the code uses.
 # Use: gen-html.sh OUTPUT-FOLDER SOURCE-FOLDER VERSION PAGE...
 set -euo pipefail
 
@@ -72,7 +72,7 @@ bottom()
 	printf '</main>\n<footer>OpenDAT %s, uDAPL 1.2</footer>\n</body>\n</html>\n' "$version"
 }
 
-# In man(7) a reference is a name in bold type with a section behind it, and mandoc does not know it for one.
+# In man(7) a reference is a name in bold type with a section behind it, which mandoc does not recognise.
 # The picture stands behind the heading of the section about it. Both are done by one script of sed.
 write_edits()
 {

@@ -3,7 +3,7 @@
 # and the list of them for dat(3). Whatever a page says about a call is said in the header, and nowhere else.
 # Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR -v states_file=FILE -v sequences=DIR dat.in HEADER...
 #
-# The form of a doc comment is told at the top of dat.h, and kept by tests/abi/docs.awk. A file FUNCTION.mdoc in the
+# The form of a doc comment is described at the top of dat.h, and checked by tests/abi/docs.awk. A file FUNCTION.mdoc in the
 # folder "more" goes into the page of that function, behind its return values; so does FUNCTION.sequence of "sequences".
 
 #
@@ -345,7 +345,7 @@ function put_type_title(alias) {
 	put(".Ss " alias)
 }
 
-# What the preprocessor keeps for C++ is not for the page.
+# Leaves out the parts of a definition that are for C++ only.
 function put_definition(name,   n, i, line, s, skip) {
 	n = split(code[name], line, "\n")
 	s = ""
@@ -405,7 +405,7 @@ function put_states(name,   s, other) {
 	put_text(full_stop(s))
 }
 
-# A file that only some of the pages have
+# Copies a file, which only some of the pages have.
 function put_file(path,   line) {
 	while ((getline line < path) > 0)
 		if (line !~ /^[.]\\" SPDX/)
@@ -470,7 +470,7 @@ function learn_return(s,   name, other) {
 		remarks = remarks (remarks == "" ? "" : " ") full_stop(capital(s))
 }
 
-# Does an event tell later how such a call ends?
+# Returns whether an event reports later how such a call ends.
 function under_way(function_name) {
 	return function_name ~ /_post_(send|recv|rdma_)|^dat_ep_(connect|dup_connect|disconnect)$|^dat_cr_accept$|^dat_rmr_bind$/
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Draws the states of an endpoint from the table of providers/common/core/ep_state.c, the one that the code goes by: as text for
+# Draws the states of an endpoint from the table of providers/common/core/ep_state.c, which the code uses: as text for
 # dat(3), or as a picture for the HTML manual. A state without a place, or a cause without words, is an error, so neither can
 # fall behind the table.
 #

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 pkgconfig_DATA += sdk/dat.pc sdk/dat2.pc sdk/datp.pc
 
-# find_package(OpenDAT), for those who build with CMake.
+# find_package(OpenDAT), for projects that are built with CMake.
 cmakedir = $(libdir)/cmake/OpenDAT
 cmake_DATA = sdk/cmake/OpenDATConfig.cmake sdk/cmake/OpenDATConfigVersion.cmake
 

@@ -25,7 +25,7 @@ quoted()
 	printf "'%s' " "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"
 }
 
-# What the test finds in its environment, as far as make has set it (tests/local.mk), or the person who runs it.
+# Prints the command that runs the test again, with the variables that make (tests/local.mk) or the user has set.
 again()
 {
 	printf '# to run it again: cd '

@@ -62,7 +62,8 @@ stray_calls()
 		}' <(echo "$1") "$tap_dir/symbols"
 }
 
-# The same of what files include. `log/` and `fence/` are for all who build with them; a header of the SDK is for all.
+# Finds includes that a folder may not have. Those of `log/` and `fence/` are allowed in folders that build with them;
+# headers of the SDK are allowed everywhere.
 stray_includes()
 {
 	local folder files=()

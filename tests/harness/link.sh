@@ -57,7 +57,8 @@ links_a_program()
 	return 1
 }
 
-# Libtool's script around the program starts it at once, unless libtool reads the script, or it gets an option for itself.
+# Changes libtool's script around the program so that it starts the program immediately, unless libtool itself reads the script
+# or it gets an option of its own.
 quicken_script()
 {
 	[ -f ".libs/$output" ] && read -r first <"$output" || return 0

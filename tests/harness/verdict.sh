@@ -64,7 +64,7 @@ tap 'verdict: a crash is charged to its test' says '^not ok 10 - body: crashes' 
 tap 'verdict: a test that leaves the program fails' says '^not ok 11 - body: leaves' 'left with status 0'
 tap 'verdict: a test that hangs is killed' says '^not ok 12 - body: hangs' 'no end after 2 s: killed' \
 	'sick[.]c:[0-9]+: !"what it found before"'
-# Yama lets only a parent look.
+# Under Yama only a parent may attach a debugger, so the stack cannot be printed.
 if command -v gdb >/dev/null && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; then
 	tap 'verdict: where a test hangs is printed' says '^# #[0-9]+ .*(hangs|wait_for_ever) [(]'
 fi

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Sourced by tests that install the tree and move it elsewhere: they are skipped where configure was told of folders that do not move
+# Sourced by tests that install the tree and move it elsewhere: they are skipped if configure was given folders that do not move
 # along, as in the build of a package, which is used from its own places.
 movable()
 {

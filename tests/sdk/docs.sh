@@ -84,7 +84,7 @@ each_minor_is_frozen()
 	done
 }
 
-# A change of what the headers declare, but for comments, needs a minor of its own.
+# A change of the headers needs a new minor version, unless it only changes comments.
 this_minor_is_as_it_was_frozen()
 {
 	local minor name

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The tracing wrapper: what it writes, what it refuses, and that an adapter that is not wrapped has none of it.
+# The tracing wrapper: what it writes, what it refuses, and that it does not affect an adapter that is not wrapped.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
@@ -47,8 +47,8 @@ refuses()
 }
 refuses_in_one_line() { refuses "$@" && [ "$(wc -l <"$tap_dir/err")" -eq 1 ]; }
 
-# Every record of the trace event format that Perfetto reads: an array of complete events with name, time, duration, who.
-# Those of a thread follow each other, or one is within the other.
+# Checks every record of the trace event format that Perfetto reads: an array of complete events with name, time, duration,
+# process and thread. The events of a thread follow each other or are nested.
 is_json()
 {
 	command -v python3 >/dev/null || { echo "no python3"; return 1; }

@@ -22,7 +22,7 @@ result() # OK|not ok, TEXT
 	echo "$1 $number - $2"
 }
 
-# The lines of one program, numbered on and with its name before the sentence.
+# Prints the result lines of one program, with consecutive numbers and the program's name before each sentence.
 merge()
 {
 	local name=$1 line plan='' seen=0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `make bench` before it measures: what cannot be measured or written is said at once, not as an empty table.
+# `make bench` before it measures: if something cannot be measured or written, it says so immediately, and not by an empty table.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 

@@ -192,7 +192,7 @@ an_adapter_that_is_passed_over_fails_if_it_is_asked_for()
 	done
 }
 
-# What is wrong with its line is said, and not that it has none.
+# The message says what is wrong with the line, not that the adapter has no line.
 an_adapter_that_is_asked_for_may_have_a_bad_line()
 {
 	printf '%s\n' "$soft0" 'd u1.2 nonthreadsafe default libd.so dapl.1.2 ""' 'e u1.2 sometimes' >"$conf"

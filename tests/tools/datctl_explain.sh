@@ -135,7 +135,7 @@ refuses_what_is_no_code()
 	done
 }
 
-# Every variable that a library reads is told of, and no other.
+# datctl env lists every variable that a library reads, and no other.
 env_names_every_variable()
 {
 	local name

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# datperf as a person and a script meet it: usage, JSON, the table, every test and option. No figure is looked at, only
-# that it is one. CHECK_DEPTH=brief leaves out some of the sizes and measures for tenths of seconds, and so does a sanitizer: what it
-# finds does not hang on how long a figure is measured.
+# datperf as a person and a script meet it: usage, JSON, the table, every test and option. A figure may have any value; the tests
+# only check that it is a number. CHECK_DEPTH=brief leaves out some of the sizes and measures for tenths of seconds, and so does a
+# sanitizer, because what it finds does not depend on how long a figure is measured.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
@@ -325,7 +325,7 @@ member()
 	sed -E "s/.*\"$1\": ([^,}]*).*/\\1/" "$out"
 }
 
-# The result is one of the measurements: it lies between the lowest and the highest of them, but for what is rounded.
+# The result is one of the measurements: it lies between the lowest and the highest of them, apart from rounding.
 repetitions_show_how_far_results_are_apart()
 {
 	local row test name

@@ -212,7 +212,7 @@ a_picture_that_finds_no_room_is_an_error()
 	says '--plot: .*/full.svg cannot be written: No space left'
 }
 
-# gnuplot 6 refuses to read points from its standard input within a multiplot, and 5 does not: this stands for 6.
+# gnuplot 6 refuses to read points from its standard input within a multiplot, and 5 does not: this script behaves like 6.
 a_picture_is_drawn_without_what_gnuplot_6_refuses()
 {
 	local real

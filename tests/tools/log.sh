@@ -99,7 +99,7 @@ a_provider_is_chosen_by_its_name_and_by_its_adapters()
 	done
 }
 
-# A mistyped component must not take away what is told by default.
+# A mistyped component must not suppress what is printed by default.
 errors_are_told_whatever_component_is_named()
 {
 	local level component
@@ -299,7 +299,7 @@ a_peer_cannot_fill_the_log()
 	[ "$lines" -ge 1 ] && [ "$lines" -le 6 ] || fails "20 accepts that came to nothing made $lines lines"
 }
 
-# A program may try one qualifier after the other, so the library says so only to those who ask; the tool names its own failure.
+# A program may try one qualifier after the other, so the library reports each failure only if DAT_LOG asks for it; the tool reports its own failure.
 info_names_a_busy_qualifier()
 {
 	local pid

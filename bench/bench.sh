@@ -57,6 +57,17 @@ rows()
 	connect|dat_connect|more|=5000|connections/s|0|connections, one process to another
 	dispatch-post|dat_dispatch|less|=15|instructions|post|what libdat adds to a post
 	dispatch-dequeue|dat_dispatch|less|=15|instructions|dequeue|what libdat adds to a dequeue
+	dispatch-send-2.0|dat_added20|less|=15|instructions|send|what a Send of uDAPL 2.0 costs more than one of 1.2
+	dispatch-recv-2.0|dat_added20|less|=15|instructions|recv|what a Receive of uDAPL 2.0 costs more than one of 1.2
+	dispatch-write-2.0|dat_added20|less|=15|instructions|write|what an RDMA Write of uDAPL 2.0 costs more than one of 1.2
+	dispatch-taken-2.0|dat_added20|less|=15|instructions|taken|what a dequeue of a message costs more with uDAPL 2.0
+	dispatch-sent-2.0|dat_added20|less|=15|instructions|sent|what a dequeue of a request costs more with uDAPL 2.0
+	call-send|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|send|a post of a Send by a program of uDAPL 2.0, and by one of 1.2
+	call-recv|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|recv|a post of a Receive by a program of uDAPL 2.0, and by one of 1.2
+	call-write|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|write|a post of an RDMA Write by a program of uDAPL 2.0, and by one of 1.2
+	call-taken|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|taken|a dequeue of a message by a program of uDAPL 2.0, and by one of 1.2
+	call-sent|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|sent|a dequeue of a request by a program of uDAPL 2.0, and by one of 1.2
+	call-empty|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|empty|a dequeue from an empty queue by a program of uDAPL 2.0, and by one of 1.2
 	END
 }
 
@@ -115,6 +126,32 @@ dat_dispatch()
 	local with=$(($(dispatch "$1" libdat 20000) - $(dispatch "$1" libdat 10000)))
 	local without=$(($(dispatch "$1" direct 20000) - $(dispatch "$1" direct 10000)))
 	awk "BEGIN { print ($with - $without) / 10000 }"
+}
+
+# PROGRAM KIND: the instructions of one call, with those of libdat and of the provider.
+call_cost()
+{
+	local program=$1 kind=$2 few many
+	command -v valgrind >/dev/null || return
+	few=$(libtool_run counted_call "$program" "$ia" "$kind" 1000)
+	many=$(libtool_run counted_call "$program" "$ia" "$kind" 2000)
+	[ -n "$few" ] && [ -n "$many" ] && awk "BEGIN { print ($many - $few) / 1000 }"
+}
+
+# PROGRAM IA KIND N
+counted_call()
+{
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="call_$3" "$@" 2>&1 |
+		sed -n 's/.*Collected : //p'
+}
+
+dat_cost12() { call_cost bench/cost "$1"; }
+dat_cost20() { call_cost bench/cost20 "$1"; }
+
+dat_added20()
+{
+	local old new
+	old=$(dat_cost12 "$1") && new=$(dat_cost20 "$1") && awk "BEGIN { print $new - $old }"
 }
 
 trace() { strace -f -qq -e signal=none -e trace='!sched_yield' -o "$raw.calls" "$@"; }

@@ -10,6 +10,15 @@
 
 #define PATIENCE_US 60000000
 
+/* What differs between the APIs. */
+#ifdef BENCH_API_20
+#define ADDRESSES      DAT_VA_TYPE_VA,
+#define REMOTE_ADDRESS virtual_address
+#else
+#define ADDRESSES
+#define REMOTE_ADDRESS target_address
+#endif
+
 struct pair_ia it;
 
 void pair_ok(DAT_RETURN ret, const char *what)
@@ -39,7 +48,6 @@ static void evd(int length, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *out)
 void pair_open(const char *name, int n, size_t size)
 {
 	DAT_REGION_DESCRIPTION region;
-	DAT_RMR_CONTEXT rmr;
 	DAT_LMR_HANDLE lmr;
 	DAT_VLEN length;
 	DAT_VADDR address;
@@ -60,8 +68,23 @@ void pair_open(const char *name, int n, size_t size)
 	memset(it.memory, 1, size);
 	region.for_va = it.memory;
 	pair_ok(dat_lmr_create(it.ia, DAT_MEM_TYPE_VIRTUAL, region, size, it.pz,
-			       DAT_MEM_PRIV_ALL_FLAG, &lmr, &it.context, &rmr, &length, &address),
+			       DAT_MEM_PRIV_ALL_FLAG, ADDRESSES &lmr, &it.context, &it.target, &length,
+			       &address),
 		"dat_lmr_create");
+}
+
+DAT_LMR_TRIPLET pair_segment(size_t offset, size_t size)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = it.context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)it.memory + offset,
+				  .segment_length = size };
+}
+
+DAT_RMR_TRIPLET pair_target(size_t offset, size_t size)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = it.target,
+				  .REMOTE_ADDRESS = (DAT_VADDR)(uintptr_t)it.memory + offset,
+				  .segment_length = size };
 }
 
 void pair_close(void)

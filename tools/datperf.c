@@ -10,8 +10,11 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -233,6 +236,7 @@ static int measure(struct perf_session *s, const struct perf_options *opt)
 	return status;
 }
 
+#if PERF_API == 1
 static int run_vipl(const struct perf_options *opt)
 {
 	enum perf_test test = opt->table ? PERF_SEND_LAT : opt->spec.test;
@@ -241,6 +245,14 @@ static int run_vipl(const struct perf_options *opt)
 
 	return vipl_measure(opt, &spec);
 }
+#else
+/* datperf itself runs these tests. */
+static int run_vipl(const struct perf_options *opt)
+{
+	(void)opt;
+	return cli_usage("--api vipl: call datperf");
+}
+#endif
 
 /* Returns the memory limit of a forked server: as much as the tests of its own client need. */
 static uint64_t limit_of_pair(const struct perf_options *opt)
@@ -276,6 +288,30 @@ static int run(struct perf_options *opt)
 	return status;
 }
 
+/*
+ * Becomes the program that is compiled for the other API: its file is beside this one in a build tree, and
+ * among the plugins once it is installed. Returns only if there is none.
+ */
+static int become_other(const struct perf_options *opt, char **argv)
+{
+	static const char *const places[] = { "", BIN_TO_LIB "/opendat/" };
+	char folder[PATH_MAX], path[2 * PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char *slash;
+
+	folder[length > 0 ? length : 0] = '\0';
+	slash = strrchr(folder, '/');
+	if (slash != NULL)
+		slash[1] = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), "%s%sdatperf-%s", folder, places[i], opt->api);
+		execv(path, argv);
+	}
+	cli_error("--api %s needs the program %s: %s; install the package that datperf is from again", opt->api, path,
+		  strerror(errno));
+	return CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	struct perf_options opt;
@@ -283,6 +319,8 @@ int main(int argc, char **argv)
 
 	cli_begin("datperf");
 	status = options_read(argc, argv, &opt);
+	if (status == CLI_OK && !opt.done && strcmp(opt.api, PERF_API_NAME) != 0)
+		return cli_finish(become_other(&opt, argv));
 	if (status == CLI_OK && !opt.done) {
 		clock_begin();
 		status = run(&opt);

@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include <dat/udat.h>
+#include "datperf_api.h"
 
 enum perf_test {
 	PERF_SEND_LAT,
@@ -381,6 +381,7 @@ struct perf_options {
 	const char *plot;		/* the picture, or NULL */
 	char **results;			/* files of earlier results; NULL, or ends with NULL */
 	bool vipl;			/* --api vipl */
+	const char *api;		/* otherwise: PERF_API_NAME, or that of the other program */
 	DAT_CONN_QUAL conn_qual;
 	unsigned int timeout_s;
 	uint64_t limit;			/* bytes of memory that a server gives a test */

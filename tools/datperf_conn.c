@@ -291,7 +291,7 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 		     guest_welcome((const struct sockaddr *)&l->address)) &&
 		    hello_take(l, kind, param.private_data, param.private_data_size))
 			break;
-		dat_cr_reject(cr);
+		perf_cr_reject(cr);
 	}
 	hello_fill(l, kind, &hello);
 	ret = dat_cr_accept(cr, l->ep, sizeof(hello), &hello);

@@ -85,7 +85,7 @@ static DAT_RETURN region_register(struct perf_region *mem, const struct perf_ia 
 	}
 	return dat_lmr_create(ia->ia, mem->memory == PERF_SHARED ? DAT_MEM_TYPE_SHARED_VIRTUAL :
 				      DAT_MEM_TYPE_VIRTUAL, where, mem->length, ia->pz,
-			      DAT_MEM_PRIV_ALL_FLAG, &mem->lmr, &mem->lmr_context,
+			      DAT_MEM_PRIV_ALL_FLAG, PERF_ADDRESSES &mem->lmr, &mem->lmr_context,
 			      &mem->rmr_context, &registered_size, &registered_address);
 }
 

@@ -34,7 +34,8 @@ static const char help_text[] =
 	"\n"
 	"What is measured:\n"
 	"  --ia NAME          the adapter ('datctl list' prints them)\n"
-	"  --api API          dat, or vipl: a test through libvipl, both ends on this host\n"
+	"  --api API          dat: as a program of uDAPL 1.2, which is the default; 2.0: as one of\n"
+	"                     uDAPL 2.0; vipl: through libvipl, both ends on this host\n"
 	"  --test TEST        send-lat, write-lat, read-lat: one message at a time;\n"
 	"                     eager-lat: as an MPI sends: RDMA writes into a ring, with credits;\n"
 	"                     send-bw, write-bw, read-bw: a window of outstanding messages;\n"
@@ -269,9 +270,10 @@ static bool parse_flag(int id, struct perf_options *opt)
 static int parse_api(const char *text, struct perf_options *opt)
 {
 	opt->vipl = strcmp(text, "vipl") == 0;
-	if (opt->vipl || strcmp(text, "dat") == 0)
+	opt->api = strcmp(text, "2.0") == 0 ? "2.0" : "1.2";
+	if (opt->vipl || strcmp(text, opt->api) == 0 || strcmp(text, "dat") == 0)
 		return CLI_OK;
-	return cli_usage("--api: '%s' is neither dat nor vipl", text);
+	return cli_usage("--api: '%s' is none of dat, 2.0 and vipl", text);
 }
 
 static int parse_memory(const char *text, struct perf_options *opt)
@@ -476,7 +478,7 @@ int options_read(int argc, char **argv, struct perf_options *opt)
 	int id, status;
 
 	*opt = (struct perf_options){
-		.table = true, .timeout_s = DEFAULT_TIMEOUT_S,
+		.table = true, .timeout_s = DEFAULT_TIMEOUT_S, .api = PERF_API_NAME,
 		.cpu = { -1, -1 },
 	};
 	opterr = 0;

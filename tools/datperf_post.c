@@ -34,7 +34,7 @@ static DAT_RMR_TRIPLET remote(const struct perf_link *l, const unsigned char *pl
 {
 	return (DAT_RMR_TRIPLET){
 		.rmr_context = l->remote_context,
-		.target_address = l->remote_base + (DAT_VADDR)(place - l->mem.base),
+		.PERF_TARGET_ADDRESS = l->remote_base + (DAT_VADDR)(place - l->mem.base),
 		.segment_length = size,
 	};
 }

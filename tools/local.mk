@@ -63,11 +63,12 @@ datctl_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -DLOADER_OUTSIDE
 datctl_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datctl_LDADD = libregconf.la libdat.la $(LTDL_LIBS)
 
-bin_PROGRAMS += datperf
-datperf_SOURCES = \
+# datperf is compiled once for each API. The program for 2.0 is among the plugins, and datperf --api 2.0 executes it.
+perf_sources = \
 	$(TOOLS_COMMON) \
 	tools/datperf.c \
 	tools/datperf.h \
+	tools/datperf_api.h \
 	tools/datperf_bw.c \
 	tools/datperf_clock.c \
 	tools/datperf_conn.c \
@@ -84,13 +85,24 @@ datperf_SOURCES = \
 	tools/datperf_proc.c \
 	tools/datperf_rate.c \
 	tools/datperf_repeat.c \
-	tools/datperf_report.c \
+	tools/datperf_report.c
+perf_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -DBIN_TO_LIB='"$(BIN_TO_LIB)"'
+
+bin_PROGRAMS += datperf
+datperf_SOURCES = \
+	$(perf_sources) \
 	tools/datperf_vipl.c \
 	tools/datperf_vipl.h \
 	tools/datperf_vipl_run.c
-datperf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+datperf_CPPFLAGS = $(perf_cppflags) -DPERF_API=1
 datperf_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datperf_LDADD = libvipl.la libdat.la -lm
+
+plugin_PROGRAMS += datperf-2.0
+datperf_2_0_SOURCES = $(perf_sources)
+datperf_2_0_CPPFLAGS = $(perf_cppflags) -DPERF_API=2
+datperf_2_0_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/dat2' $(PLUGIN_RPATH)
+datperf_2_0_LDADD = libdat2.la -lm
 
 # The program with which a newcomer begins. Its source is installed, and ./quickstart demo compiles it there as a user would. The
 # tests run the program of the build tree.

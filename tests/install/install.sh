@@ -216,7 +216,8 @@ uninstall_leaves_nothing()
 tap 'quickstart: what the user has set for programs does not reach what it runs' quickstart_has_no_variables
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
 for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdat2.so.2 \
-	lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so lib/opendat/datconform-2.0; do
+	lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so lib/opendat/datconform-2.0 \
+	lib/opendat/datperf-2.0; do
 	tap "install: moved, $file finds its libraries" finds_its_libraries "$moved/$file"
 done
 for file in bin/datconform bin/datctl bin/datperf; do

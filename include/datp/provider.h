@@ -754,6 +754,7 @@ static inline void *datp_object(DAT_HANDLE handle, enum datp_type type)
 }
 
 #include <datp/provider_post.h>
+#include <datp/fast20.h>
 
 /*
  * The plugin's entry points. Emits dat_provider_init and dat_provider_fini, and the data path of
@@ -765,6 +766,8 @@ struct datp_plugin {
 	uint32_t ops_size, sdk_major, sdk_minor;
 	struct datp_fast fast;
 	const char *version; /* since SDK 0.2 */
+	/* the data path for programs of DAT 2.0, or NULL: libdatp converts for them. Since SDK 0.8 */
+	const struct datp_fast20 *fast20;
 };
 
 /* The plugin's version, for `datctl dump`. Define it before including this header. */
@@ -800,6 +803,10 @@ DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const
  * changed anything. <datp/provider_post.h> has the building blocks. Since SDK 0.5.
  */
 #define DATP_PROVIDER_FAST(plugin_name, plugin_ops, ...)                                           \
+	DATP_PROVIDER_FAST20(plugin_name, plugin_ops, NULL, __VA_ARGS__)
+
+/* The same with a pointer to a struct datp_fast20, the functions for programs of DAT 2.0, or NULL. Since SDK 0.8. */
+#define DATP_PROVIDER_FAST20(plugin_name, plugin_ops, plugin_fast20, ...)                          \
 	static const struct datp_plugin datp_plugin_ = {                                           \
 		plugin_name,                                                                       \
 		&(plugin_ops),                                                                     \
@@ -808,6 +815,7 @@ DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const
 		DATP_SDK_MINOR,                                                                    \
 		{ __VA_ARGS__ },                                                                   \
 		DATP_PLUGIN_VERSION,                                                               \
+		plugin_fast20,                                                                     \
 	};                                                                                         \
 	DATP_API void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)         \
 	{                                                                                          \
@@ -820,7 +828,9 @@ DATP_API bool datp_plugin_dump(void (*init)(const DAT_PROVIDER_INFO *info, const
 
 #define DATP_PROVIDER(plugin_name, plugin_ops)                                                     \
 	DATP_FAST_PATH(plugin_ops)                                                                 \
-	DATP_PROVIDER_FAST(plugin_name, plugin_ops, DATP_FAST_GENERATED)
+	DATP_FAST20_PATH(plugin_ops)                                                               \
+	static const struct datp_fast20 datp_fast20_ = { DATP_FAST20_GENERATED };                  \
+	DATP_PROVIDER_FAST20(plugin_name, plugin_ops, &datp_fast20_, DATP_FAST_GENERATED)
 
 #ifdef __cplusplus
 }

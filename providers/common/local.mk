@@ -94,6 +94,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat20/dat20_ep.c \
 	providers/common/dat20/dat20_event.c \
 	providers/common/dat20/dat20_extension.c \
+	providers/common/dat20/dat20_fast.c \
 	providers/common/dat20/dat20_ia.c \
 	providers/common/dat20/dat20_mem.c \
 	providers/common/dat20/dat20_named.c \
@@ -131,5 +132,5 @@ providers/common/dat20/dat20_types.h: $(srcdir)/providers/common/dat20/gen-types
 	mv $@.tmp $@
 # These objects need the header also if neither "all" nor "check" is made: only these two make BUILT_SOURCES first.
 $(addprefix providers/common/dat20/libdatp_core_la-, \
-	dat20_cno.lo dat20_ep.lo dat20_event.lo dat20_extension.lo dat20_ia.lo dat20_mem.lo dat20_named.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
+	dat20_cno.lo dat20_ep.lo dat20_event.lo dat20_extension.lo dat20_fast.lo dat20_ia.lo dat20_mem.lo dat20_named.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
 	providers/common/dat20/dat20_types.h

@@ -36,6 +36,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_device.c \
 	providers/rdma/rdma_devices.c \
 	providers/rdma/rdma_end.c \
+	providers/rdma/rdma_fast20.c \
 	providers/rdma/rdma_fork.c \
 	providers/rdma/rdma_gid.c \
 	providers/rdma/rdma_hold.c \

@@ -4,6 +4,8 @@
  * completion. Invariant: any other operation is passed to the SDK's own data path, and so to rdma_post.c and
  * rdma_poll.c, before anything has been changed. Those can execute the operations of the fast path too, with the same
  * result.
+ *
+ * rdma_fast20.c compiles it once more with RDMA_API_20, for programs of DAT 2.0.
  */
 #ifndef RDMA_FAST_H
 #define RDMA_FAST_H
@@ -12,6 +14,37 @@
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include <string.h>
+
+/* ------------------------------------------------------------------ the API of the program */
+
+#ifdef RDMA_API_20
+typedef const struct datp_sge20 rdma_local;
+typedef struct datp_rge20 rdma_remote, rdma_target;
+typedef struct datp_event20 rdma_event;
+#define RDMA_ADDR		  addr
+#define RDMA_LEN		  len
+#define RDMA_REST(what)		  datp_##what##20
+#define RDMA_FAST(what)		  rdma_fast20_##what
+#define RDMA_OTHER(what)	  rdma_other20_##what
+#define RDMA_QUEUE_EMPTY	  DATP_EMPTY20
+#define RDMA_RET(ret)		  datp_ret20(ret)
+#define RDMA_WQE_EVENT		  datp_wqe_event20
+#else
+typedef DAT_LMR_TRIPLET rdma_local;
+typedef struct datp_rge rdma_remote; /* the same as the next one */
+typedef DAT_RMR_TRIPLET rdma_target;
+typedef DAT_EVENT rdma_event;
+#define RDMA_ADDR		  virtual_address
+#define RDMA_LEN		  segment_length
+#define RDMA_REST(what)		  datp_fast_##what
+#define RDMA_FAST(what)		  rdma_fast_##what
+#define RDMA_OTHER(what)	  rdma_other_##what
+#define RDMA_QUEUE_EMPTY	  datp_ret(DATP_ERR_QUEUE_EMPTY)
+#define RDMA_RET(ret)		  (ret)
+#define RDMA_WQE_EVENT		  datp_wqe_event
+#endif
+
+typedef DAT_RETURN (*rdma_rest_fn)(DAT_EVD_HANDLE, rdma_event *);
 
 /* ------------------------------------------------------------------ locks */
 
@@ -77,7 +110,7 @@ static inline __attribute__((always_inline)) bool rdma_is(DAT_HANDLE handle, enu
 
 /* The checks that need no lock. */
 static inline __attribute__((always_inline)) bool
-rdma_fast_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+rdma_fast_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const rdma_local *iov,
 		    DAT_COMPLETION_FLAGS flags)
 {
 	/* one segment and no flags: both terms are 0 */
@@ -91,9 +124,9 @@ rdma_fast_arguments(DAT_EP_HANDLE ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
  * context is used only once, so it is not copied.
  */
 static inline __attribute__((always_inline)) struct datp_sge
-rdma_fast_segment(const DAT_LMR_TRIPLET *iov)
+rdma_fast_segment(const rdma_local *iov)
 {
-	return (struct datp_sge){ .addr = iov->virtual_address, .len = iov->segment_length };
+	return (struct datp_sge){ .addr = iov->RDMA_ADDR, .len = iov->RDMA_LEN };
 }
 
 /*
@@ -120,7 +153,7 @@ rdma_fast_segment_locked(const struct rdma_lmr_cache *cache, const struct datp_s
  */
 static inline __attribute__((always_inline)) bool
 rdma_fast_fits_locked(const struct rdma_ep *ep, const struct datp_sge *seg,
-		      const DAT_LMR_CONTEXT *context, const struct datp_rge *remote,
+		      const DAT_LMR_CONTEXT *context, const rdma_remote *remote,
 		      enum datp_op op, uint64_t most)
 {
 	const struct rdma_span *span = op == DATP_RECV ? &ep->receives : &ep->requests;
@@ -180,7 +213,7 @@ rdma_fast_slot_locked(struct datp_wq *wq, struct rdma_span *span, DAT_CONTEXT co
 /* Returns an errno, or 0. EP lock. */
 static inline __attribute__((always_inline)) int
 rdma_fast_request_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_wqe *wqe,
-			 const struct datp_sge *seg, const struct datp_rge *remote, uint64_t len,
+			 const struct datp_sge *seg, const rdma_remote *remote, uint64_t len,
 			 enum datp_op op)
 {
 	struct rdma_lmr_cache *cache = op == DATP_RDMA_READ ? &ep->sink : &ep->source;
@@ -208,7 +241,7 @@ rdma_fast_recv_locked(struct rdma_ep *ep, const struct datp_wqe *wqe, const stru
 /* Posts an operation for which the checks have succeeded. EP lock, which this releases. */
 static inline __attribute__((always_inline)) DAT_RETURN
 rdma_fast_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct datp_sge *seg,
-		      DAT_CONTEXT cookie, const struct datp_rge *remote, enum datp_op op, bool biased)
+		      DAT_CONTEXT cookie, const rdma_remote *remote, enum datp_op op, bool biased)
 {
 	struct datp_wq *wq = op == DATP_RECV ? &ep->base.rq : &ep->base.sq;
 	struct rdma_span *span = op == DATP_RECV ? &ep->receives : &ep->requests;
@@ -218,7 +251,7 @@ rdma_fast_post_locked(struct rdma_ep *ep, struct ibv_send_wr *wr, const struct d
 				 : rdma_fast_request_locked(ep, wr, wqe, seg, remote, len, op);
 
 	if (__builtin_expect(rc, 0))
-		return rdma_fast_refused_locked(&ep->base, wq, rc, biased);
+		return RDMA_RET(rdma_fast_refused_locked(&ep->base, wq, rc, biased));
 	if (!biased)
 		rdma_post_unlock(ep, op, false);
 	else if (!datp_bias_leave(&ep->bias))
@@ -265,7 +298,7 @@ static inline void rdma_span_begin_locked(struct rdma_span *span, struct datp_wq
  */
 static inline __attribute__((always_inline)) struct ibv_send_wr *
 rdma_nearly_fast_locked(struct rdma_ep *ep, const struct datp_sge *seg, const DAT_LMR_CONTEXT *context,
-			const struct datp_rge *remote, enum datp_op op)
+			const rdma_remote *remote, enum datp_op op)
 {
 	struct ibv_send_wr *wr = rdma_long_wr_locked(ep, seg->len, op);
 	uint64_t most = wr ? ep->longest[op] : ep->quick[op];
@@ -303,13 +336,19 @@ static inline __attribute__((always_inline)) bool rdma_fast_open_locked(const st
 		 rdma_slot_word(not_fast));
 }
 
-/* The same as datp_wqe_finish(), datp_wqe_event() and datp_wqe_reap(). Poll lock and EP lock. */
-static inline __attribute__((always_inline)) void
-rdma_fast_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq *wq, uint64_t len,
-		       struct datp_evd *evd, DAT_EVENT *event)
+/* Writes the event of a successful operation. */
+static inline __attribute__((always_inline)) void rdma_fast_event(struct rdma_ep *ep, const struct datp_wqe *wqe,
+								  uint64_t len, struct datp_evd *evd,
+								  rdma_event *event)
 {
-	uint32_t next = wqe->seq + 1;
+#ifdef RDMA_API_20
+	static const uint8_t operations[] = { DATP_DTO20_SEND, DATP_DTO20_RECV, DATP_DTO20_RDMA_WRITE,
+					      DATP_DTO20_RDMA_READ };
 
+	(void)ep;
+	/* no device has longer messages */
+	datp_dto_event20(wqe, evd, DAT_DTO_SUCCESS, (uint32_t)len, operations[wqe->op], event);
+#else
 	event->evd_handle = evd;
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
@@ -318,6 +357,17 @@ rdma_fast_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq 
 		.status = DAT_DTO_SUCCESS,
 		.transfered_length = len,
 	};
+#endif
+}
+
+/* The same as datp_wqe_finish(), the event's writing, and datp_wqe_reap(). Poll lock and EP lock. */
+static inline __attribute__((always_inline)) void
+rdma_fast_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq *wq, uint64_t len,
+		       struct datp_evd *evd, rdma_event *event)
+{
+	uint32_t next = wqe->seq + 1;
+
+	rdma_fast_event(ep, wqe, len, evd, event);
 	wq->finished = next;
 	/* relaxed: read under the EP lock */
 	atomic_store_explicit(&wqe->done, DATP_WQE_DONE, memory_order_relaxed);
@@ -335,13 +385,18 @@ rdma_fast_event_locked(struct rdma_ep *ep, struct datp_wqe *wqe, struct datp_wq 
  */
 static inline __attribute__((always_inline)) bool
 rdma_fast_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct ibv_wc *wc,
-			struct datp_evd *evd, DAT_EVENT *event)
+			struct datp_evd *evd, rdma_event *event)
 {
 	if (__builtin_expect(ep->qpn != wc->qp_num || !rdma_fast_open_locked(wqe), 0))
 		return false;
 	if (wqe->op == DATP_RECV) {
 		if (!ep->heard)
 			return false;
+#ifdef RDMA_API_20
+		/* a receive with immediate data has an event of the extension */
+		if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+			return false;
+#endif
 		rdma_fast_event_locked(ep, wqe, &ep->base.rq, wc->byte_len, evd, event);
 	} else {
 		if (__builtin_expect(wqe->seq != ep->base.sq.finished || ep->overtaking, 0))
@@ -354,13 +409,13 @@ rdma_fast_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct i
 /*
  * The CQs have nothing for this call; the list may have an event. Poll lock, which this releases.
  */
-static inline DAT_RETURN rdma_dequeue_rest(struct rdma_evd *evd, DAT_EVENT *event,
-					   DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+static inline DAT_RETURN rdma_dequeue_rest(struct rdma_evd *evd, rdma_event *event,
+					   rdma_rest_fn rest, bool biased)
 {
 	rdma_poll_unlock(evd, biased);
 	/* relaxed: a hint, as in datp_dequeue() */
 	if (!atomic_load_explicit(&evd->base.queued, memory_order_relaxed))
-		return datp_ret(DATP_ERR_QUEUE_EMPTY);
+		return RDMA_QUEUE_EMPTY;
 	return rest(evd, event);
 }
 
@@ -374,15 +429,15 @@ static inline __attribute__((always_inline)) struct datp_wqe *rdma_wqe_of(const 
  * of the fast path. The completion is passed as a value, because a variable whose address is taken
  * would be in memory on the fast path too. Poll lock, which this releases.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd, DAT_EVENT *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd, rdma_event *event,
 							    struct ibv_wc wc,
-							    DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+							    rdma_rest_fn rest, bool biased)
 {
 	struct datp_completion found;
 
 	if (rdma_cqset_poll_on(&evd->set, &wc, &found) <= 0)
 		return rdma_dequeue_rest(evd, event, rest, biased);
-	datp_wqe_event(found.wqe, &evd->base, event);
+	RDMA_WQE_EVENT(found.wqe, &evd->base, event);
 	datp_wqe_reap(found.wqe);
 	rdma_poll_unlock(evd, biased);
 	return DAT_SUCCESS;
@@ -392,9 +447,9 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd
  * The same if the thread holds the EP lock by its bias, which may have been revoked meanwhile.
  * Releases both locks, the poll lock and the EP lock.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *evd, DAT_EVENT *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *evd, rdma_event *event,
 							      struct ibv_wc wc,
-							      DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+							      rdma_rest_fn rest, bool biased)
 {
 	rdma_ep_unlock(rdma_ep(rdma_wqe_of(&wc)->ep), true);
 	return rdma_dequeue_on(evd, event, wc, rest, biased);
@@ -404,9 +459,9 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *e
  * The same for an endpoint whose lock is not biased to this thread. Here the completion may be one of
  * the fast path, since that has not been checked. Poll lock, which this releases.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd *evd, DAT_EVENT *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd *evd, rdma_event *event,
 								struct ibv_wc wc,
-								DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+								rdma_rest_fn rest, bool biased)
 {
 	struct datp_wqe *wqe = rdma_wqe_of(&wc);
 	struct rdma_ep *ep = rdma_ep(wqe->ep);
@@ -447,8 +502,8 @@ static inline __attribute__((always_inline)) bool rdma_listed(const struct datp_
  * Dequeues if rdma_listed() is true, if the only CQ is empty, or if there are several CQs. Poll lock,
  * which this releases.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *evd, DAT_EVENT *event,
-							       DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *evd, rdma_event *event,
+							       rdma_rest_fn rest, bool biased)
 {
 	struct rdma_cqset *set = &evd->set;
 
@@ -465,7 +520,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_other(struct rdma_evd *
 
 /* Poll lock, which this releases. */
 static inline __attribute__((always_inline)) DAT_RETURN
-rdma_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest, bool biased)
+rdma_dequeue_locked(struct rdma_evd *evd, rdma_event *event, rdma_rest_fn rest, bool biased)
 {
 	struct rdma_ep *ep;
 	struct ibv_wc wc;
@@ -493,8 +548,8 @@ rdma_dequeue_locked(struct rdma_evd *evd, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 }
 
 /* For a queue whose poll lock is not biased to the calling thread. */
-static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd *evd, DAT_EVENT *event,
-								DAT_EVD_DEQUEUE_FUNC rest)
+static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd *evd, rdma_event *event,
+								rdma_rest_fn rest)
 {
 	/* relaxed: a hint, as in datp_dequeue() */
 	if (atomic_load_explicit(&evd->base.waiter, memory_order_relaxed) || !evd->base.has_cq ||
@@ -504,8 +559,8 @@ static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd 
 }
 
 /* For a queue whose poll lock was biased to the calling thread, until another thread has revoked that. */
-static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *evd, DAT_EVENT *event,
-							      DAT_EVD_DEQUEUE_FUNC rest)
+static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *evd, rdma_event *event,
+							      rdma_rest_fn rest)
 {
 	rdma_poll_unlock(evd, true);
 	return rdma_shared_dequeue(evd, event, rest);
@@ -513,7 +568,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *e
 
 /* The same as datp_dequeue(); `rest` handles everything but the device's completions. */
 static inline __attribute__((always_inline)) DAT_RETURN
-rdma_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
+rdma_dequeue(DAT_EVD_HANDLE handle, rdma_event *event, rdma_rest_fn rest)
 {
 	struct rdma_evd *evd = handle;
 	uintptr_t self;
@@ -553,7 +608,7 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
  * held, and all other arguments stay in the registers in which they came.
  */
 #define RDMA_FAST_POST(what, op, params, args, other_params, other_args, remote)                   \
-	static __attribute__((noinline)) DAT_RETURN rdma_other_##what other_params                 \
+	static __attribute__((noinline)) DAT_RETURN RDMA_OTHER(what) other_params                  \
 	{                                                                                          \
 		bool biased = bias == BIAS_HELD;                                                   \
 		struct datp_sge seg = rdma_fast_segment(iov);                                      \
@@ -561,30 +616,30 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 		struct ibv_send_wr *wr;                                                            \
                                                                                                    \
 		if (!rdma_post_lock(own, bias))                                                    \
-			return datp_fast_##what args(1, DAT_COMPLETION_DEFAULT_FLAG);              \
+			return RDMA_REST(what) args(1, DAT_COMPLETION_DEFAULT_FLAG);               \
 		wr = rdma_nearly_fast_locked(own, &seg, &iov->lmr_context, remote, op);            \
 		if (wr)                                                                            \
 			return rdma_fast_post_locked(own, wr, &seg, cookie, remote, op, biased);   \
 		rdma_post_unlock(own, op, biased);                                                 \
-		return datp_fast_##what args(1, DAT_COMPLETION_DEFAULT_FLAG);                      \
+		return RDMA_REST(what) args(1, DAT_COMPLETION_DEFAULT_FLAG);                       \
 	}                                                                                          \
-	static DAT_RETURN rdma_fast_##what params                                                  \
+	static DAT_RETURN RDMA_FAST(what) params                                                   \
 	{                                                                                          \
 		struct rdma_ep *own = ep;                                                          \
 		struct datp_sge seg;                                                               \
 		uintptr_t self;                                                                    \
                                                                                                    \
 		if (!rdma_fast_arguments(ep, n, iov, flags))                                       \
-			return datp_fast_##what args(n, flags);                                    \
+			return RDMA_REST(what) args(n, flags);                                     \
 		self = datp_thread_again();                                                        \
 		if (!datp_bias_is(&own->bias, self))                                               \
-			return rdma_other_##what other_args(BIAS_NONE);                            \
+			return RDMA_OTHER(what) other_args(BIAS_NONE);                             \
 		if (!datp_bias_enter(&own->bias, self))                                            \
-			return rdma_other_##what other_args(BIAS_REVOKED);                         \
+			return RDMA_OTHER(what) other_args(BIAS_REVOKED);                          \
 		seg = rdma_fast_segment(iov);                                                      \
 		if (!rdma_fast_fits_locked(own, &seg, &iov->lmr_context, remote, op,               \
 					   own->quick[op]))                                        \
-			return rdma_other_##what other_args(BIAS_HELD);                            \
+			return RDMA_OTHER(what) other_args(BIAS_HELD);                             \
 		return rdma_fast_post_locked(own, &own->wr[op], &seg, cookie, remote, op, true);   \
 	}
 
@@ -592,10 +647,10 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 #define RDMA_OTHER_MESSAGE_ARGS(bias) (ep, bias, iov, cookie)
 #define RDMA_FAST_MESSAGE(what, op)                                                                \
 	RDMA_FAST_POST(what, op,                                                                   \
-		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
+		       (DAT_EP_HANDLE ep, DAT_COUNT n, rdma_local *iov,                            \
 			DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags),                        \
 		       RDMA_MESSAGE_ARGS,                                                          \
-		       (DAT_EP_HANDLE ep, enum rdma_bias bias, DAT_LMR_TRIPLET *iov,               \
+		       (DAT_EP_HANDLE ep, enum rdma_bias bias, rdma_local *iov,               \
 			DAT_DTO_COOKIE cookie),                                                    \
 		       RDMA_OTHER_MESSAGE_ARGS, NULL)
 
@@ -603,26 +658,33 @@ static inline __attribute__((always_inline)) bool rdma_post_lock(struct rdma_ep 
 #define RDMA_OTHER_TRANSFER_ARGS(bias) (ep, bias, iov, cookie, target)
 #define RDMA_FAST_TRANSFER(what, op)                                                               \
 	RDMA_FAST_POST(what, op,                                                                   \
-		       (DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,                       \
-			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target,                      \
+		       (DAT_EP_HANDLE ep, DAT_COUNT n, rdma_local *iov,                            \
+			DAT_DTO_COOKIE cookie, const rdma_target *target,                          \
 			DAT_COMPLETION_FLAGS flags),                                               \
 		       RDMA_TRANSFER_ARGS,                                                         \
-		       (DAT_EP_HANDLE ep, enum rdma_bias bias, DAT_LMR_TRIPLET *iov,               \
-			DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *target),                     \
-		       RDMA_OTHER_TRANSFER_ARGS, (const struct datp_rge *)target)
+		       (DAT_EP_HANDLE ep, enum rdma_bias bias, rdma_local *iov,               \
+			DAT_DTO_COOKIE cookie, const rdma_target *target),                         \
+		       RDMA_OTHER_TRANSFER_ARGS, (const rdma_remote *)target)
 
-/* A plugin with the fast path before the SDK's data path, which uses the lock functions. */
-#define RDMA_PROVIDER(plugin_name, plugin_ops)                                                     \
-	DATP_FAST_PATH_LOCKED(plugin_ops, rdma_any_post_lock, rdma_any_post_unlock)                \
+/* The four posts and the dequeue. */
+#define RDMA_FAST_PATH                                                                             \
 	RDMA_FAST_MESSAGE(send, DATP_SEND)                                                         \
 	RDMA_FAST_MESSAGE(recv, DATP_RECV)                                                         \
 	RDMA_FAST_TRANSFER(read, DATP_RDMA_READ)                                                   \
 	RDMA_FAST_TRANSFER(write, DATP_RDMA_WRITE)                                                 \
-	static DAT_RETURN rdma_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)                  \
+	static DAT_RETURN RDMA_FAST(dequeue)(DAT_EVD_HANDLE evd, rdma_event *event)                \
 	{                                                                                          \
-		return rdma_dequeue(evd, event, datp_fast_dequeue);                                \
-	}                                                                                          \
-	DATP_PROVIDER_FAST(plugin_name, plugin_ops, rdma_fast_send, rdma_fast_recv,                \
-			   rdma_fast_read, rdma_fast_write, rdma_fast_dequeue)
+		return rdma_dequeue(evd, event, RDMA_REST(dequeue));                               \
+	}
+
+/* rdma_fast20.c */
+extern const struct datp_fast20 rdma_fast20;
+
+/* A plugin with the fast path before the SDK's data path, which uses the lock functions. */
+#define RDMA_PROVIDER(plugin_name, plugin_ops)                                                     \
+	DATP_FAST_PATH_LOCKED(plugin_ops, rdma_any_post_lock, rdma_any_post_unlock)                \
+	RDMA_FAST_PATH                                                                             \
+	DATP_PROVIDER_FAST20(plugin_name, plugin_ops, &rdma_fast20, rdma_fast_send,                \
+			     rdma_fast_recv, rdma_fast_read, rdma_fast_write, rdma_fast_dequeue)
 
 #endif

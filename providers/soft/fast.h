@@ -51,6 +51,35 @@ static inline __attribute__((always_inline)) void soft_post_unlock(struct datp_e
 		datp_bias_unlock(&soft_ep(ep)->bias, &ep->lock, biased);
 }
 
+/* ------------------------------------------------------------------ events */
+
+/* The API of the program, a constant where the functions below are inlined: each has events of its own. */
+enum soft_api { SOFT_API_12, SOFT_API_20 };
+
+/* Writes the event of a receive that has taken a plain message of `len` bytes. */
+static inline __attribute__((always_inline)) void soft_plain_event(const struct datp_wqe *wqe, struct datp_evd *evd,
+								   uint32_t len, void *event, enum soft_api api)
+{
+	if (api == SOFT_API_12)
+		datp_wqe_event(wqe, evd, (DAT_EVENT *)event);
+	else
+		datp_recv_event20(wqe, evd, len, (struct datp_event20 *)event);
+}
+
+static inline __attribute__((always_inline)) enum datp_err soft_listed_event(struct datp_evd *evd, void *event,
+									     enum soft_api api)
+{
+	return api == SOFT_API_12 ? datp_evd_take(evd, (DAT_EVENT *)event)
+				  : datp_evd_take20(evd, (struct datp_event20 *)event);
+}
+
+static inline __attribute__((always_inline)) DAT_RETURN soft_no_event(enum datp_err err, enum soft_api api)
+{
+	if (api == SOFT_API_12)
+		return datp_ret(err);
+	return err == DATP_ERR_QUEUE_EMPTY ? DATP_EMPTY20 : datp_ret20(datp_ret(err));
+}
+
 /* ------------------------------------------------------------------ sending */
 
 /* Returns true if a short message can go at once: no request waits before it, and the window is not full. EP lock. */
@@ -282,7 +311,7 @@ soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *
  */
 static inline __attribute__((always_inline)) bool
 soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct datp_evd *evd,
-		       DAT_EVENT *event)
+		       void *event, enum soft_api api)
 {
 	struct datp_wq *rq = &ep->base.rq;
 	struct soft_payload payload;
@@ -311,7 +340,7 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	soft_payload_drop(&payload);
 	soft_recv_count(ep);
 	datp_wqe_finish(wqe, DAT_DTO_SUCCESS, payload.len);
-	datp_wqe_event(wqe, evd, event);
+	soft_plain_event(wqe, evd, payload.len, event, api);
 	/* release: as datp_wqe_reap(). Nobody reaps beyond what is finished, and that changes under the EP lock */
 	atomic_store_explicit(&rq->reaped, wqe->seq + 1, memory_order_release);
 	return true;
@@ -319,7 +348,8 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 
 /* Takes the next cell. Returns false if it does not hold a plain message. Poll lock. */
 static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_evd *evd,
-								  DAT_EVENT *event)
+								  void *event,
+								  enum soft_api api)
 {
 	struct soft_cq *cq = &soft_evd(evd)->cq;
 	const struct soft_cell *cell = soft_cq_peek(cq);
@@ -338,16 +368,19 @@ static inline __attribute__((always_inline)) bool soft_plain_take(struct datp_ev
 	if (!ep)
 		return false;
 	biased = datp_bias_lock(&ep->bias, &ep->base.lock);
-	taken = soft_plain_take_locked(ep, cell, evd, event);
+	taken = soft_plain_take_locked(ep, cell, evd, event, api);
 	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
 	if (taken)
 		soft_cq_next(cq);
 	return taken;
 }
 
-/* Does what datp_dequeue() does. It handles plain messages itself, and calls `rest` for everything else. */
+/*
+ * Does what datp_dequeue() does. It handles plain messages itself, and calls `rest` for everything else. `event` is one of
+ * the API.
+ */
 static inline __attribute__((always_inline)) DAT_RETURN
-soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC rest)
+soft_plain_dequeue(DAT_EVD_HANDLE handle, void *event, DAT_RETURN (*rest)(DAT_EVD_HANDLE, void *), enum soft_api api)
 {
 	struct datp_evd *evd = (struct datp_evd *)datp_object(handle, DATP_EVD);
 	bool taken, biased;
@@ -358,10 +391,10 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 			     0))
 		return rest(handle, event);
 	if (atomic_load_explicit(&evd->queued, memory_order_relaxed)) {
-		enum datp_err err = datp_evd_take(evd, event);
+		enum datp_err err = soft_listed_event(evd, event, api);
 
 		if (err != DATP_ERR_QUEUE_EMPTY)
-			return datp_ret(err);
+			return api == SOFT_API_20 && !err ? DAT_SUCCESS : soft_no_event(err, api);
 		/* another thread has taken it; a message in the ring may be ours */
 	}
 	if (!soft_cq_pending(&soft_evd(evd)->cq)) {
@@ -370,12 +403,12 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event, DAT_EVD_DEQUEUE_FUNC
 			soft_held_seek(soft_evd(evd));
 		/* the service thread may have moved it from the ring to the list meanwhile */
 		if (__builtin_expect(!atomic_load_explicit(&evd->queued, memory_order_relaxed), 1))
-			return datp_ret(DATP_ERR_QUEUE_EMPTY);
+			return soft_no_event(DATP_ERR_QUEUE_EMPTY, api);
 		return rest(handle, event);
 	}
 	soft_answer_own(&soft_evd(evd)->cq);
 	biased = datp_bias_lock(&soft_evd(evd)->poll_bias, &evd->poll_lock);
-	taken = soft_plain_take(evd, event);
+	taken = soft_plain_take(evd, event, api);
 	datp_bias_unlock(&soft_evd(evd)->poll_bias, &evd->poll_lock, biased);
 	return taken ? DAT_SUCCESS : rest(handle, event);
 }

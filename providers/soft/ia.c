@@ -12,6 +12,7 @@
 #include "convert.h"
 #include "cq.h"
 #include "fast.h"
+#include "fast20.h"
 #include "held.h"
 #include "mr.h"
 #include "pages.h"
@@ -482,20 +483,6 @@ static void soft_ext_query(struct datp_ia *ia, struct datp_ext_attr *attr)
 	attr->max_reject_data = SOFT_PDATA_MAX;
 }
 
-/*
- * As soft_post_lock(). A program that has seen the peer's data in its memory knows that it is connected, and may post at once:
- * the post must not fail because the service thread has not read the RTU yet.
- */
-static inline __attribute__((always_inline)) bool post_lock_established(struct datp_ep *ep)
-{
-	/* relaxed: a hint, and the post looks at the state under the lock */
-	if (__builtin_expect(atomic_load_explicit(&ep->state, memory_order_relaxed) ==
-				     DAT_EP_STATE_COMPLETION_PENDING,
-			     0))
-		soft_ep_look(soft_ep(ep));
-	return soft_post_lock(ep);
-}
-
 static const struct datp_ops soft_ops = {
 	.ia_size = sizeof(struct soft_ia),
 	.pz_size = sizeof(struct soft_pz),
@@ -551,12 +538,12 @@ static const struct datp_ops soft_ops = {
 	.ext_query = soft_ext_query,
 	.post_write_imm = soft_post_write_imm,
 	.post_atomic = soft_post_atomic,
-	.post_lock = post_lock_established,
+	.post_lock = soft_post_lock_established,
 	.post_unlock = soft_post_unlock,
 };
 
 /* The SDK's data path, for operations that are not on the fast path. */
-DATP_FAST_PATH_LOCKED(soft_ops, post_lock_established, soft_post_unlock)
+DATP_FAST_PATH_LOCKED(soft_ops, soft_post_lock_established, soft_post_unlock)
 
 static DAT_RETURN soft_fast_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
@@ -590,10 +577,15 @@ static DAT_RETURN soft_fast_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET
 	return datp_fast_write(ep, n, iov, cookie, remote, flags);
 }
 
-static DAT_RETURN soft_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+static inline DAT_RETURN rest_of_dequeue(DAT_EVD_HANDLE evd, void *event)
 {
-	return soft_plain_dequeue(evd, event, datp_fast_dequeue);
+	return datp_fast_dequeue(evd, event);
 }
 
-DATP_PROVIDER_FAST("soft", soft_ops, soft_fast_send, soft_fast_recv, soft_fast_read, soft_fast_write,
-		   soft_fast_dequeue)
+static DAT_RETURN soft_fast_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	return soft_plain_dequeue(evd, event, rest_of_dequeue, SOFT_API_12);
+}
+
+DATP_PROVIDER_FAST20("soft", soft_ops, &soft_fast20, soft_fast_send, soft_fast_recv, soft_fast_read, soft_fast_write,
+		     soft_fast_dequeue)

@@ -15,6 +15,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/exec.c providers/soft/exec.h providers/soft/exec_short.c providers/soft/exec_short.h \
 	providers/soft/exec_wait.c \
 	providers/soft/fast.h \
+	providers/soft/fast20.c providers/soft/fast20.h \
 	providers/soft/fence.c providers/soft/fence.h \
 	providers/soft/guard.c providers/soft/guard.h \
 	providers/soft/held.c providers/soft/held.h \

@@ -22,6 +22,25 @@ EXTRA_tests_dat20_extension_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/extension_test tests/dat20/extension_mapped.sh
 EXTRA_DIST += tests/dat20/extension_mapped.sh
 
+# The template for providers, built from this SDK, whose DATP_PROVIDER() generates functions for 2.0, and from SDK 0.7, which had none.
+check_LTLIBRARIES += template20.la template_sdk07.la
+template20_la_SOURCES = sdk/template/template.c
+template20_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+template20_la_LDFLAGS = $(ODD_LDFLAGS)
+template20_la_LIBADD = libdatp.la
+template_sdk07_la_SOURCES = sdk/template/template.c
+template_sdk07_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.7 $(AM_CPPFLAGS)
+template_sdk07_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+template_sdk07_la_LDFLAGS = $(ODD_LDFLAGS)
+template_sdk07_la_LIBADD = libdatp.la
+check_PROGRAMS += tests/dat20/fast_test
+tests_dat20_fast_test_SOURCES = tests/dat20/fast_test.c
+tests_dat20_fast_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"' \
+	-DGENERATED_PLUGIN='"$(abs_builddir)/.libs/template20.so"' -DCONVERTED_PLUGIN='"$(abs_builddir)/.libs/template_sdk07.so"'
+tests_dat20_fast_test_LDADD = libdat2.la
+EXTRA_tests_dat20_fast_test_DEPENDENCIES = libdatsoft.la template20.la template_sdk07.la
+TESTS += tests/dat20/fast_test
+
 check_PROGRAMS += tests/dat20/lines_test
 tests_dat20_lines_test_SOURCES = tests/dat20/lines_test.c
 tests_dat20_lines_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"' \

@@ -79,6 +79,7 @@ SDK_RELEASED = \
 	tests/abi/sdk-0.8/datp/bias.h \
 	tests/abi/sdk-0.8/datp/errors.h \
 	tests/abi/sdk-0.8/datp/ext.h \
+	tests/abi/sdk-0.8/datp/fast20.h \
 	tests/abi/sdk-0.8/datp/fork.h \
 	tests/abi/sdk-0.8/datp/options.h \
 	tests/abi/sdk-0.8/datp/provider.h \

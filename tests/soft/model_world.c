@@ -688,7 +688,7 @@ void world_poll(struct side *side)
 	DAT_EVENT event;
 
 	datp_lock(&evd->poll_lock);
-	if (soft_plain_take(evd, &event))
+	if (soft_plain_take(evd, &event, SOFT_API_12))
 		complete_event(&event.event_data.dto_completion_event_data);
 	else if (soft_evd_poll(evd, &c, 1) > 0)
 		complete(c.wqe, c.status);

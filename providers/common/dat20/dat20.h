@@ -118,6 +118,9 @@ DAT_RETURN dat20_ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET 
 				    const DAT20_RMR_TRIPLET *, DAT20_COMPLETION_FLAGS);
 DAT_RETURN dat20_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE);
 
+/* dat20_fast.c: takes a plugin's own functions for the data path. */
+void dat20_fast_fill(const struct datp_plugin *desc, struct dat20_provider *table);
+
 /* dat20_mem.c */
 DAT_RETURN dat20_lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE,
 			    DAT20_MEM_PRIV_FLAGS, DAT20_VA_TYPE, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,

@@ -10,22 +10,6 @@
 
 /* ------------------------------------------------------------------ events */
 
-static DAT20_DTOS operation(const struct datp_wqe *wqe)
-{
-	switch (wqe->op) {
-	case DATP_SEND:
-		return DAT20_DTO_SEND;
-	case DATP_RECV:
-		return DAT20_DTO_RECEIVE;
-	case DATP_RDMA_READ:
-		return DAT20_DTO_RDMA_READ;
-	case DATP_RDMA_WRITE:
-		return DAT20_DTO_RDMA_WRITE;
-	default:
-		return DAT20_DTO_BIND_MW;
-	}
-}
-
 /* Returns the kind of an operation of the extensions, of which a receive is one if it took immediate data; or -1. */
 static int extension(const struct datp_wqe *wqe)
 {
@@ -63,12 +47,13 @@ static void extend(const struct datp_wqe *wqe, int kind, DAT20_EVENT *event)
 	memcpy(event->event_extension_data, &data, sizeof(data));
 }
 
-static inline void completion_event(const struct datp_wqe *wqe, struct datp_evd *evd, void *to)
+/* A bind, and what belongs to an extension; <datp/fast20.h> has all others. */
+DATP_API void datp_wqe_event20_other(const struct datp_wqe *wqe, struct datp_evd *evd, struct datp_event20 *to)
 {
-	DAT20_EVENT *event = to;
+	DAT20_EVENT *event = (DAT20_EVENT *)to;
 	DAT20_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 	DAT20_RMR_BIND_COMPLETION_EVENT_DATA *bind = &event->event_data.rmr_completion_event_data;
-	int kind;
+	int kind = extension(wqe);
 
 	event->evd_handle = evd;
 	if (wqe->op == DATP_BIND) {
@@ -78,16 +63,18 @@ static inline void completion_event(const struct datp_wqe *wqe, struct datp_evd 
 		bind->status = (DAT20_DTO_COMPLETION_STATUS)wqe->status;
 		return;
 	}
-	event->event_number = DAT20_DTO_COMPLETION_EVENT;
 	dto->ep_handle = wqe->ep;
 	dto->user_cookie = wqe->cookie;
 	dto->status = (DAT20_DTO_COMPLETION_STATUS)wqe->status;
 	dto->transfered_length = dat20_length(wqe->len);
-	dto->operation = operation(wqe);
 	dto->rmr_context = 0;
-	kind = extension(wqe);
-	if (__builtin_expect(kind >= 0, 0))
+	if (kind >= 0)
 		extend(wqe, kind, event);
+}
+
+static inline void completion_event(const struct datp_wqe *wqe, struct datp_evd *evd, void *event)
+{
+	datp_wqe_event20(wqe, evd, event);
 }
 
 static void conn_event(const struct conn_note *note, DAT20_EVENT *event)
@@ -203,6 +190,11 @@ DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE handle, DAT20_EVENT *event)
 	if (!atomic_load_explicit(&evd->queued, memory_order_relaxed))
 		return event_ret(evd, DATP_ERR_QUEUE_EMPTY);
 	return event_ret(evd, evd_take(evd, event, &dat20_form));
+}
+
+DATP_API enum datp_err datp_evd_take20(struct datp_evd *evd, struct datp_event20 *event)
+{
+	return evd_take(evd, event, &dat20_form);
 }
 
 DAT_RETURN dat20_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT20_EVENT *event,

@@ -22,8 +22,17 @@ static DAT_LMR_TRIPLET *segments(DAT_LMR_TRIPLET to[DAT20_IOV_MAX], const DAT20_
 	return to;
 }
 
-static DAT_RETURN post(transfer slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT20_LMR_TRIPLET *iov,
-		       DAT_DTO_COOKIE cookie, DAT20_COMPLETION_FLAGS flags)
+static DAT_RMR_TRIPLET target_of(const DAT20_RMR_TRIPLET *from)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = from->rmr_context,
+				  .target_address = from->virtual_address,
+				  .segment_length = from->segment_length };
+}
+
+/* A list of one segment has a path of its own, because the array for all others makes a function longer. */
+static __attribute__((noinline)) DAT_RETURN post_list(transfer slot, DAT_EP_HANDLE ep, DAT_COUNT n,
+						      const DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+						      DAT20_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET local[DAT20_IOV_MAX];
 
@@ -32,9 +41,21 @@ static DAT_RETURN post(transfer slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT20
 	return dat20_ret(slot(ep, n, segments(local, iov, n), cookie, (DAT_COMPLETION_FLAGS)flags));
 }
 
-static DAT_RETURN post_rdma(rdma slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT20_LMR_TRIPLET *iov,
-			    DAT_DTO_COOKIE cookie, const DAT20_RMR_TRIPLET *target,
-			    DAT20_COMPLETION_FLAGS flags)
+static inline DAT_RETURN post(transfer slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT20_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT20_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET one;
+
+	if (n != 1 || !iov)
+		return post_list(slot, ep, n, iov, cookie, flags);
+	one = dat20_segment(iov);
+	return dat20_ret(slot(ep, 1, &one, cookie, (DAT_COMPLETION_FLAGS)flags));
+}
+
+static __attribute__((noinline)) DAT_RETURN post_rdma_list(rdma slot, DAT_EP_HANDLE ep, DAT_COUNT n,
+							   const DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+							   const DAT20_RMR_TRIPLET *target,
+							   DAT20_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET local[DAT20_IOV_MAX];
 	DAT_RMR_TRIPLET remote;
@@ -42,11 +63,23 @@ static DAT_RETURN post_rdma(rdma slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT2
 	if (n > DAT20_IOV_MAX)
 		return dat20_arg(2);
 	if (target)
-		remote = (DAT_RMR_TRIPLET){ .rmr_context = target->rmr_context,
-					    .target_address = target->virtual_address,
-					    .segment_length = target->segment_length };
+		remote = target_of(target);
 	return dat20_ret(slot(ep, n, segments(local, iov, n), cookie, target ? &remote : NULL,
 			      (DAT_COMPLETION_FLAGS)flags));
+}
+
+static inline DAT_RETURN post_rdma(rdma slot, DAT_EP_HANDLE ep, DAT_COUNT n, const DAT20_LMR_TRIPLET *iov,
+				   DAT_DTO_COOKIE cookie, const DAT20_RMR_TRIPLET *target,
+				   DAT20_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET one;
+	DAT_RMR_TRIPLET remote;
+
+	if (n != 1 || !iov || !target)
+		return post_rdma_list(slot, ep, n, iov, cookie, target, flags);
+	one = dat20_segment(iov);
+	remote = target_of(target);
+	return dat20_ret(slot(ep, 1, &one, cookie, &remote, (DAT_COMPLETION_FLAGS)flags));
 }
 
 DAT_RETURN dat20_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,

@@ -392,8 +392,7 @@ static void limits_a_message(void)
 	halves[0].virtual_address = (DAT_VADDR)(uintptr_t)where.for_va;
 	halves[0].segment_length = (DAT_SEG_LENGTH)length;
 	halves[1] = halves[0];
-	returns(dat_ep_post_send(near_end.ep, 2, halves, cookie, 0), ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		"a message of 4 GiB");
+	returns(dat_ep_post_send(near_end.ep, 2, halves, cookie, 0), ERROR(DAT_LENGTH_ERROR, 0), "a message of 4 GiB");
 	SUCCEEDS(dat_lmr_free(lmr));
 	munmap(where.for_va, length);
 	report("a message whose length an event cannot tell is refused");

@@ -82,10 +82,22 @@ static inline DAT_RETURN post_rdma(rdma slot, DAT_EP_HANDLE ep, DAT_COUNT n, con
 	return dat20_ret(slot(ep, 1, &one, cookie, &remote, (DAT_COMPLETION_FLAGS)flags));
 }
 
+/* Converts the value of a refused message: if no event could tell its length, the length is the reason. */
+static DAT_RETURN refused_message(DAT_RETURN value, const DAT20_LMR_TRIPLET *iov, DAT_COUNT n)
+{
+	uint64_t length = 0;
+
+	for (DAT_COUNT i = 0; value == dat20_arg(3) && iov && i < n; i++)
+		length += iov[i].segment_length;
+	return length > UINT32_MAX ? dat20_error(DAT20_LENGTH_ERROR) : value;
+}
+
 DAT_RETURN dat20_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			      DAT20_COMPLETION_FLAGS flags)
 {
-	return post(dat20_beneath(ep)->ep_post_send_func, ep, n, iov, cookie, flags);
+	DAT_RETURN ret = post(dat20_beneath(ep)->ep_post_send_func, ep, n, iov, cookie, flags);
+
+	return __builtin_expect(ret != DAT_SUCCESS, 0) ? refused_message(ret, iov, n) : ret;
 }
 
 DAT_RETURN dat20_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,

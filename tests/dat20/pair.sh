@@ -5,6 +5,7 @@
 . "${top_srcdir:-.}/tests/harness/tap.sh"
 
 bound=${CHECK_WATCHDOG:-120}	# for each side, in seconds
+cm_bound=6	# the same for dtestcm, which takes less than one
 server=ours client=ours		# whose libdat2 a side is run with: the name of a function
 
 # ours COMMAND...: with our libdat2 in the place of the system's
@@ -48,6 +49,150 @@ dtestx_passes()
 {
 	local command="dtestx -P $2 ${*:4}"
 	tap "$1" pair 'IB extension test - immed/atomic test PASSED' "$command -s" "$command -h $3"
+}
+
+# dtestcm's server counts events without looking at what they are. If one connection ends before another one is established, it
+# frees an endpoint too early and then waits for ever. So a server that does not end is tried again.
+dtestcm_pair()
+{
+	local tries bound=$cm_bound
+	for tries in 1 2 3 4 5 6; do
+		pair "$@" && return
+		[ -s "$tap_dir/server" ] && grep -q 'Connection Test Complete' "$tap_dir/client" || return
+	done
+	return 1
+}
+
+# dtestcm_passes NAME ADAPTER HOST [OPTION...]: one test, which makes 40 connections with dtestcm
+dtestcm_passes()
+{
+	local command="dtestcm -P $2 -c 40 -b 10 ${*:4}"
+	tap "$1" dtestcm_pair 'Connection Test Complete' "$command -s" "$command -h $3"
+}
+
+# dtestsrq_passes NAME ADAPTER HOST READY [OPTION...]: one test, which exchanges with dtestsrq; it has no TCP port
+dtestsrq_passes()
+{
+	local command="dtestsrq -P $2 -c 8 -B 8 ${*:5}"
+	tap "$1" pair 'SRQ Test Complete' "$command -s" "$command -h $3" "$4"
+}
+
+# Whether the client of dapltest has ended as one does that has found no fault, and this server as well.
+dapltest_is_content()
+{
+	grep -q 'End of Work -- Client Exiting' "$tap_dir/client" && grep -q 'DT_cs_Server.*Exiting' "$tap_dir/server" &&
+		! grep -iE 'fail|error|mismatch|bad' "$tap_dir/client" "$tap_dir/server"
+}
+
+# dapltest_runs ADAPTER HOST KIND OPTION...: dapltest's server, one client, and the message by which the server is ended
+dapltest_runs()
+{
+	local ia=$1 host=$2 kind=$3 process status=0
+	shift 3
+	: >"$tap_dir/server"
+	$server timeout -k 5 "$bound" dapltest -T S -D "$ia" >"$tap_dir/server" 2>&1 </dev/null &
+	process=$!
+	until grep -q 'Service Point Ready' "$tap_dir/server"; do
+		kill -0 $process 2>/dev/null || break
+		sleep 0.05
+	done
+	$client timeout -k 5 "$bound" dapltest -T "$kind" -s "$host" -D "$ia" "$@" >"$tap_dir/client" 2>&1 </dev/null || status=$?
+	$client timeout -k 5 "$bound" dapltest -T Q -s "$host" -D "$ia" >"$tap_dir/quit" 2>&1 </dev/null
+	wait $process && [ $status -eq 0 ] && dapltest_is_content && return
+	tail -n 20 "$tap_dir/client" "$tap_dir/server" "$tap_dir/quit"
+	echo "the client's status: $status"
+	return 1
+}
+
+# dapltest_alone RESULTS ADAPTER KIND OPTION...: a test of dapltest for one process, which ends with so many results, all of them good
+dapltest_alone()
+{
+	local results=$1 ia=$2 kind=$3 status=0
+	shift 3
+	$client timeout -k 5 "$bound" dapltest -T "$kind" -D "$ia" "$@" >"$tap_dir/client" 2>&1 </dev/null || status=$?
+	[ $status -eq 0 ] && [ "$(grep -cE 'Result: PASS|LimitTest: .*(opened|created|posted per EP): 20|OK - stopping' "$tap_dir/client")" \
+		-eq "$results" ] && ! grep -E 'Result: FAIL|failed in|ERROR|cannot' "$tap_dir/client" && return
+	tail -n 40 "$tap_dir/client"
+	echo "the status: $status"
+	return 1
+}
+
+# dapltest_passes WHAT ADAPTER HOST: all of dapltest. An exchange of the transaction tests (T) goes both ways with messages
+# (SR), and then by RDMA Writes (RW) and Reads (RR); the performance tests (P) have one side that writes or reads.
+dapltest_passes()
+{
+	local what=$1 ia=$2 host=$3 mode number feature
+	local both='client SR 256 server SR 256'
+	# shellcheck disable=SC2086 # lists of words
+	{
+	tap "$what: dapltest exchanges messages" dapltest_runs "$ia" "$host" T -i 100 $both
+	tap "$what: dapltest exchanges messages of two segments" dapltest_runs "$ia" "$host" \
+		T -i 100 client SR 256 2 server SR 256 2
+	tap "$what: dapltest writes" dapltest_runs "$ia" "$host" T -i 100 $both client RW 4096
+	tap "$what: dapltest reads" dapltest_runs "$ia" "$host" T -i 100 $both client RR 4096
+	tap "$what: dapltest validates data" dapltest_runs "$ia" "$host" T -i 50 -V $both
+	tap "$what: dapltest validates data of two threads with two endpoints each" dapltest_runs "$ia" "$host" \
+		T -i 25 -V -t 2 -w 2 $both client RW 1024 server RR 1024
+	tap "$what: dapltest polls" dapltest_runs "$ia" "$host" \
+		T -i 50 -P $both client RW 4096 server RW 4096 client RR 4096 server RR 4096
+	}
+	for mode in b p; do
+		tap "$what: dapltest measures writes, mode $mode" dapltest_runs "$ia" "$host" P -i 200 -m $mode RW 4096 2
+		tap "$what: dapltest measures reads, mode $mode" dapltest_runs "$ia" "$host" P -i 200 -m $mode RR 4096
+	done
+	tap "$what: dapltest makes 20 of each object" dapltest_alone 8 "$ia" L -m 20 \
+		limit_ia limit_pz limit_cno limit_evd limit_ep limit_rsp limit_psp limit_lmr
+	# For the rest dapltest makes an endpoint of its second set with an EVD of the first, which is one of another open adapter.
+	# OFED does not look at that.
+	tap "$what: dapltest makes 20 of each object in two sets" dapltest_alone 4 "$ia" L -m 20 -w 2 \
+		limit_ia limit_pz limit_cno limit_evd
+	tap "$what: dapltest posts 20 receives" dapltest_alone 1 "$ia" L -m 20 limit_rpost
+	while read -r number feature; do
+		tap "$what: dapltest tests $feature" dapltest_alone "$number" "$ia" F -f "$feature"
+	done <<-'EOF'
+		3 endpoint
+		3 pz
+		4 hwconn
+		5 mem
+		17 queryinfo
+	EOF
+}
+
+# ends_at_once WORDS COMMAND: a variant for unreliable datagrams, which no adapter has, says so and ends
+ends_at_once()
+{
+	# shellcheck disable=SC2086 # a list of words
+	$client timeout -k 5 20 $2 >"$tap_dir/client" 2>&1 </dev/null
+	[ $? -ne 124 ] && grep -q -e "$1" "$tap_dir/client" && ! grep -E 'PASSED|Complete' "$tap_dir/client" && return
+	tail -n 20 "$tap_dir/client"
+	return 1
+}
+
+# dtestx_asks NUMBER ADAPTER HOST: dtestx prints the named attributes of both sides, which are so many or more
+dtestx_asks()
+{
+	pair 'Open_Query: .* num_attrs' "dtestx -P $2 -q -s" "dtestx -P $2 -q -h $3" &&
+		[ "$(grep -c 'Provider Specific Attribute.*=.' "$tap_dir/client")" -ge "$1" ] &&
+		! grep -E '=$|null' "$tap_dir/client"
+}
+
+# all_of_dtest WHAT ADAPTER HOST READY: each way of the programs but dtestx and dapltest
+all_of_dtest()
+{
+	local what=$1 ia=$2 host=$3 ready=$4
+	dtest_passes "$what: dtest waits" "$ia" "$host"
+	dtest_passes "$what: dtest polls" "$ia" "$host" -p
+	dtest_passes "$what: dtest uses CNOs" "$ia" "$host" -c
+	dtest_passes "$what: dtest writes in a stream" "$ia" "$host" -w
+	dtest_passes "$what: dtest writes in a stream one way" "$ia" "$host" -w -u
+	dtest_passes "$what: dtest writes in turns" "$ia" "$host" -W
+	dtest_passes "$what: dtest writes in turns and looks at the data" "$ia" "$host" -D
+	dtestcm_passes "$what: dtestcm makes 40 connections" "$ia" "$host"
+	dtestcm_passes "$what: dtestcm waits for 40 connections" "$ia" "$host" -w
+	dtestcm_passes "$what: dtestcm makes 40 connections at several qualifiers" "$ia" "$host" -m
+	dtestsrq_passes "$what: dtestsrq hears of the end of each endpoint of an SRQ" "$ia" "$host" "$ready"
+	dtestsrq_passes "$what: dtestsrq exchanges without an SRQ" "$ia" "$host" "$ready" -S 0
+	tap "$what: dtestsrq finds no datagrams" ends_at_once 'DAT_INVALID_PARAMETER' "dtestsrq -P $ia -u -s"
 }
 
 if ! command -v dtest >/dev/null; then

@@ -50,6 +50,24 @@ tests_dat20_lines_test_LDADD = libdat2.la
 EXTRA_tests_dat20_lines_test_DEPENDENCIES = libdatsoft.la libdat-trace.la tests/abi/foreign_plugin.la
 TESTS += tests/dat20/lines_test
 
+# A process that uses both APIs: the source of one side is compiled for each. Their calls have the same names, so each is a module.
+check_LTLIBRARIES += tests/dat20/many12.la tests/dat20/many20.la
+tests_dat20_many12_la_SOURCES = tests/dat20/many_side.c tests/dat20/many.h
+tests_dat20_many12_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)/nowhere
+tests_dat20_many12_la_LIBADD = libdat.la
+tests_dat20_many20_la_SOURCES = tests/dat20/many_side.c tests/dat20/many.h
+tests_dat20_many20_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIDE20
+tests_dat20_many20_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)/nowhere
+tests_dat20_many20_la_LIBADD = libdat2.la
+check_PROGRAMS += tests/dat20/many_test
+tests_dat20_many_test_SOURCES = tests/dat20/many_test.c tests/dat20/many.h
+tests_dat20_many_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"' \
+	-DSIDE12_LIBRARY='"$(abs_builddir)/tests/dat20/.libs/many12.so"' \
+	-DSIDE20_LIBRARY='"$(abs_builddir)/tests/dat20/.libs/many20.so"'
+tests_dat20_many_test_LDADD = -ldl
+EXTRA_tests_dat20_many_test_DEPENDENCIES = libdatsoft.la tests/dat20/many12.la tests/dat20/many20.la
+TESTS += tests/dat20/many_test
+
 check_PROGRAMS += tests/dat20/rules_test
 tests_dat20_rules_test_SOURCES = tests/dat20/rules_test.c
 tests_dat20_rules_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'

@@ -56,7 +56,7 @@ dtestx_passes()
 dtestcm_pair()
 {
 	local tries bound=$cm_bound
-	for tries in 1 2 3 4 5 6; do
+	for ((tries = 0; tries < 6; tries++)); do
 		pair "$@" && return
 		[ -s "$tap_dir/server" ] && grep -q 'Connection Test Complete' "$tap_dir/client" || return
 	done

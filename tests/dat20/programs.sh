@@ -14,6 +14,7 @@ export DAT_OVERRIDE=$tap_dir/dat.conf
 printf 'soft0 u2.0 nonthreadsafe default %s opendat.1.0 "" ""\n' "$PWD/.libs/libdatsoft.so" >"$DAT_OVERRIDE"
 
 # What the kernel shows of the service point of dtestsrq
+# shellcheck disable=SC2317 # it is called by its name
 dtestsrq_listens() { grep -q "@opendat-soft/$DAT_SOFT_REALM/.*/b0c0\$" /proc/net/unix; }
 
 for ((round = 0; round < ${DAT20_ROUNDS:-1}; round++)); do

@@ -3,6 +3,7 @@
 #ifndef SOFT_EXEC_SHORT_H
 #define SOFT_EXEC_SHORT_H
 
+#include "send.h"
 #include "share.h"
 
 /*
@@ -11,10 +12,8 @@
  */
 static inline bool soft_is_short(const struct soft_ep *ep, uint64_t len, const struct datp_rge *remote)
 {
-	/* relaxed: written under the EP lock */
 	return len && !ep->failing && !ep->peer->self && !soft_ia(ep->base.obj.ia)->strict &&
-	       ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
-	       soft_share_may(ep->peer, remote->rmr_context);
+	       soft_send_is_next(ep, ep->base.sq.posted) && soft_share_may(ep->peer, remote->rmr_context);
 }
 
 /*

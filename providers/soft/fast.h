@@ -85,13 +85,10 @@ static inline __attribute__((always_inline)) DAT_RETURN soft_no_event(enum datp_
 /* Returns true if a short message can go at once: no request waits before it, and the window is not full. EP lock. */
 static inline __attribute__((always_inline)) bool soft_plain_way_locked(struct soft_ep *ep)
 {
-	/* relaxed, both: written under the EP lock */
+	/* relaxed: written under the EP lock */
 	return atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 		       DAT_EP_STATE_CONNECTED &&
-	       ep->open && !ep->failing &&
-	       ep->sq_reaped ==
-		       atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
-	       soft_send_credit(ep);
+	       ep->open && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) && soft_send_credit(ep);
 }
 
 /* Sends a short message by a cell. Returns false if there is no cell. EP lock. */

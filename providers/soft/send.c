@@ -258,14 +258,14 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 
 /*
  * Completes what the executor has executed meanwhile, which comes before anything new. Returns true
- * if no request waits.
+ * if no request waits before this one.
  */
-static bool queue_empty(struct soft_ep *ep)
+static bool queue_empty(struct soft_ep *ep, const struct datp_wqe *wqe)
 {
-	if (ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed))
+	if (soft_send_is_next(ep, wqe->seq))
 		return true;
 	soft_sq_reap(ep);
-	return ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+	return soft_send_is_next(ep, wqe->seq);
 }
 
 enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov,
@@ -282,7 +282,7 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	if (err ||
 	    !ep->open) /* The connection has just ended, and its state will say so in a moment: the request is left for the flush */
 		return err;
-	if (queue_empty(ep) && !ep->failing && soft_is_eager(ep, ep->msg, wqe->len) &&
+	if (queue_empty(ep, wqe) && !ep->failing && soft_is_eager(ep, ep->msg, wqe->len) &&
 	    soft_eager_send(ep, iov, n, wqe->len, solicited)) {
 		ep->msg++;
 		datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, false);

@@ -98,6 +98,16 @@ static inline void soft_cell_address(struct soft_cell *cell, const struct soft_e
 	cell->flags = flags;
 }
 
+/*
+ * Returns true if all posts before `next`, the position of the next one, have completed, so that it can complete at once. These
+ * words are private: the queue in the port is empty as well then, but a peer could claim that while requests wait in it, and
+ * what overtakes them would take away their completions. EP lock.
+ */
+static inline __attribute__((always_inline)) bool soft_send_is_next(const struct soft_ep *ep, uint32_t next)
+{
+	return ep->base.sq.finished == next;
+}
+
 /* Returns true if there is credit for one more eager message to the peer. EP lock, open. */
 static inline bool soft_send_credit(struct soft_ep *ep)
 {

@@ -336,6 +336,8 @@ static void look(void)
 	unchanged(memory.guard3, GUARD);
 	unchanged(memory.read_only, SIZE);
 	unchanged(memory.guard4, GUARD);
+	if (world.overtakes)
+		model_attack_wrong("a request completes before an earlier one, which then never does");
 	soft_recv_discard(&world.a.ep);
 	soft_recv_discard(&world.b.ep);
 	soft_cq_discard(&world.a.evd.cq);

@@ -312,6 +312,9 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 	struct side *side = queue_of(side_of(wqe->ep));
 
 	(void)solicited;
+	if (wqe->op != DATP_RECV && wqe->seq != wqe->ep->sq.finished)
+		world.overtakes = true;
+	model_require(!world.overtakes);
 	datp_wqe_finish(wqe, status, len);
 	complete(wqe, status);
 	/* as libdatp does for an event that it queues: another thread may be asleep */

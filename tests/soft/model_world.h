@@ -49,6 +49,7 @@ struct world {
 	uint32_t taken;
 	bool lost;		    /* the provider is told that the peer is lost, once a thread has died */
 	bool stops;		    /* a thread may be stopped for longer than the bound, so the other side may give up */
+	bool overtakes;		    /* a request has completed before one that was posted earlier */
 	int copying;		    /* the number of threads that are copying */
 	_Atomic uint32_t no_region; /* the region of the receives has been deregistered */
 	/*

@@ -182,7 +182,7 @@ const char *judge_ret_name(DAT_RETURN ret)
 	};
 	size_t type = DAT_GET_TYPE(ret) >> 16;
 
-	if ((ret & 0xffff0000) == (DAT_RETURN)DAT_NOT_IMPLEMENTED)
+	if (DAT_GET_TYPE(ret) == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED))
 		return "DAT_NOT_IMPLEMENTED";
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : "a return value of an "
 								       "unknown type";
@@ -219,7 +219,7 @@ void judge_ret_in(DAT_RETURN got, const DAT_RETURN *wanted, const char *call, co
 void judge_refused(DAT_RETURN got, const char *call, const char *file, int line)
 {
 	if (DAT_GET_TYPE(got) != DAT_SUCCESS &&
-	    (got & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED) {
+	    DAT_GET_TYPE(got) != DAT_GET_TYPE(DAT_NOT_IMPLEMENTED)) {
 		judge_outcome("%s", judge_ret_name(got));
 		made_a_check();
 	} else {

@@ -736,7 +736,7 @@ CLAUSE_PASSIVE("CR_HANDOFF-01", "CR_HANDOFF-04", "CR_HANDOFF-05")
 	kit_psp(evd2, &qual2);
 	ret = handoff(&p, &cr, qual2);
 	NEEDS(DAT_GET_TYPE(ret) != DAT_MODEL_NOT_SUPPORTED &&
-		      (ret & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED,
+		      DAT_GET_TYPE(ret) != DAT_GET_TYPE(DAT_NOT_IMPLEMENTED),
 	      "dat_cr_handoff answers that it is not supported, which the readings accept");
 	ABOUT("CR_HANDOFF-01");
 	MUST_RET(ret, DAT_SUCCESS);
@@ -761,7 +761,7 @@ CLAUSE_PASSIVE("CR_HANDOFF-03", "CR_HANDOFF-06")
 	kit_pair_unconnected(&p, NULL);
 	ret = handoff(&p, &cr, kit_unused_qual());
 	NEEDS(DAT_GET_TYPE(ret) != DAT_MODEL_NOT_SUPPORTED &&
-		      (ret & 0xffff0000) != (DAT_RETURN)DAT_NOT_IMPLEMENTED,
+		      DAT_GET_TYPE(ret) != DAT_GET_TYPE(DAT_NOT_IMPLEMENTED),
 	      "dat_cr_handoff answers that it is not supported, which the readings accept");
 	ABOUT("CR_HANDOFF-03");
 	CHECK_RET(ret, DAT_INVALID_PARAMETER);

@@ -191,9 +191,12 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
 			 const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
 {
+	DAT_RETURN ret;
+
 	if (breaks("prints"))
 		puts("an endpoint");
-	return NEXT(ia, pz, recv, request, connect, attr, ep);
+	ret = NEXT(ia, pz, recv, request, connect, attr, ep);
+	return ret != DAT_SUCCESS && breaks("refusal_not_implemented") ? REFUSED(DAT_NOT_IMPLEMENTED) : ret;
 }
 #undef FUNCTION
 

@@ -42,6 +42,7 @@ cr_reject_nothing CR_REJECT-02
 cookie_cut EP_RECV-22
 region_without_pz LMR_QUERY-04
 rmr_refused RMR_CREATE-01
+refusal_not_implemented GEN-14
 version_of_1 D20-01
 wait_has_class D20-02
 cno_has_class D20-03

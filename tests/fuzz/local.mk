@@ -20,7 +20,7 @@ endif
 tests/fuzz/files_fuzz: $(FUZZ_REGISTRY) registry/conf.h
 	$(AM_V_at)$(MKDIR_P) tests/fuzz
 	$(AM_V_GEN)$(FUZZ_CC_LINE) -DSYSCONFDIR='"/nowhere"' $(INIH_CFLAGS) -o $@ $(FUZZ_REGISTRY:%=$(srcdir)/%) $(INIH_LIBS)
-tests/fuzz/remote_fuzz: $(FUZZ_REMOTE) conform/remote.h conform/conform.h
+tests/fuzz/remote_fuzz: $(FUZZ_REMOTE) conform/remote.h conform/conform.h conform/api.h
 	$(AM_V_at)$(MKDIR_P) tests/fuzz
 	$(AM_V_GEN)$(FUZZ_CC_LINE) -I$(srcdir)/conform -o $@ $(FUZZ_REMOTE:%=$(srcdir)/%)
 tests/fuzz/ctl_fuzz: $(FUZZ_CTL) tools/datperf.h tools/cli.h

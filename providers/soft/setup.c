@@ -786,8 +786,11 @@ static void on_cancel(struct soft_socket *sock)
 	/* the program sees NON_PEER_REJECTED; libdatp logs that nobody has rejected the request */
 	if (ep && sock->active)
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_DISCONNECTED);
-	else if (ep) /* the peer's data may have established the connection already */
+	else if (ep) {
+		/* the peer may have confirmed the connection, and ended before its message about that was read */
+		soft_ep_look(ep);
 		soft_ep_end_and_report(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
+	}
 }
 
 /*
@@ -859,8 +862,10 @@ static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 		struct soft_ep *ep = soft_port_ep(ia, i);
 		uint32_t gen = ep ? ep_gen_with(ep, peer) : 0;
 
-		if (gen)
+		if (gen) {
+			soft_ep_look(ep); /* as in on_cancel() */
 			soft_ep_end_and_report(ep, gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
+		}
 	}
 }
 

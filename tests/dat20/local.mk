@@ -7,6 +7,13 @@ tests_dat20_edge_test_LDADD = libdat2.la
 EXTRA_tests_dat20_edge_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/edge_test
 
+check_PROGRAMS += tests/dat20/brief_test
+tests_dat20_brief_test_SOURCES = tests/dat20/brief_test.c
+tests_dat20_brief_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_brief_test_LDADD = libdat2.la
+EXTRA_tests_dat20_brief_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/brief_test
+
 check_PROGRAMS += tests/dat20/cno_test
 tests_dat20_cno_test_SOURCES = tests/dat20/cno_test.c
 tests_dat20_cno_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'

@@ -4,9 +4,10 @@
  * finding is written immediately as one line to the process that collects the verdicts, so that a
  * crash loses nothing.
  *
- * The lines, fields separated by tabs: "A id" about, "C" a check was made, "F file:line call
- * expected got" failure, "N attribute" not applicable, "O text" outcome, "B" the body came to its
- * end, "T" the test is over and the IA gets closed, "X" the server is gone, "E" end.
+ * The lines have fields separated by tabs. "A id": what follows is about this clause. "C": a check was
+ * made. "F file:line call expected got": a check failed. "N attribute": the clause is not applicable.
+ * "O text": the outcome. "B": the body has reached its end. "T": the test is over, and the IA gets
+ * closed. "X": the server has gone. "E": the end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -41,7 +42,7 @@ static struct {
 } judge = { .fd = -1 };
 
 /* One write for each line, because a peer shares the pipe. */
-static void tell(const char *format, ...)
+static void report_line(const char *format, ...)
 {
 	char line[2048];
 	va_list args;
@@ -71,14 +72,14 @@ void judge_about(const char *id)
 {
 	judge.checked = false;
 	judge.site[0] = '\0';
-	tell("A\t%s", id);
+	report_line("A\t%s", id);
 }
 
 void judge_needs(bool there, const char *attribute)
 {
 	if (there)
 		return;
-	tell("N\t%s", attribute);
+	report_line("N\t%s", attribute);
 	leave();
 }
 
@@ -90,7 +91,7 @@ void judge_outcome(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	tell("O\t%s", text);
+	report_line("O\t%s", text);
 }
 
 void judge_site(const char *file, int line)
@@ -103,7 +104,7 @@ static void made_a_check(void)
 	if (judge.checked)
 		return;
 	judge.checked = true;
-	tell("C");
+	report_line("C");
 }
 
 /*
@@ -119,7 +120,7 @@ static void leave_unserved(void)
 		return;
 	fd = remote_dial(&t.server, t.patience_ms);
 	if (fd < 0) {
-		tell("X");
+		report_line("X");
 		_exit(1);
 	}
 	close(fd);
@@ -138,7 +139,7 @@ void judge_fail(bool fatal, const char *file, int line, const char *call, const 
 		leave_unserved();
 	made_a_check();
 	snprintf(at, sizeof(at), "%s%s%s:%d", judge.site, judge.site[0] ? " in " : "", file, line);
-	tell("F\t%s\t%s\t%s\t%s", at, call, expected, got);
+	report_line("F\t%s\t%s\t%s\t%s", at, call, expected, got);
 	if (fatal)
 		leave();
 }
@@ -377,12 +378,12 @@ static void body(void)
 	t.b_remote = judge.test->sides == ACTIVE && judge_reaches();
 	t.a_remote = judge.test->sides == PASSIVE && judge_reaches();
 	judge.test->run();
-	tell("B");
+	report_line("B");
 }
 
 static void teardown(void)
 {
-	tell("T");
+	report_line("T");
 	judge.closing = true;
 	peer_kill();
 	kit_close();
@@ -398,5 +399,5 @@ void judge_child(const struct conform_test *test, int report_fd)
 	if (!setjmp(judge.over))
 		body();
 	teardown();
-	tell("E");
+	report_line("E");
 }

@@ -80,12 +80,12 @@ DAT_PZ_HANDLE kit_pz_of(bool remote);
 DAT_CNO_HANDLE kit_cno_at(void);
 DAT_PZ_HANDLE kit_pz_at(DAT_IA_HANDLE ia);
 void kit_end_at(bool remote, struct kit_end *end, const DAT_EP_ATTR *attr); /* NULL: kit_attr() */
-/* On side b, whose qualifier it is. */
+/* Creates a PSP on side b, which chooses the qualifier. */
 DAT_PSP_HANDLE kit_psp_at(DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
 struct kit_buf kit_buf_at(DAT_PZ_HANDLE pz, size_t size, DAT_MEM_PRIV_FLAGS priv);
 struct kit_buf kit_region_at(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
 DAT_EP_ATTR kit_attr(void);	/* modest sizes and depths, within the IA's limits */
-/* ... for messages that are so long that none has left and completed before the peer has a receive */
+/* The same for messages so long that none can complete before the peer has posted a receive. */
 DAT_EP_ATTR kit_attr_long(void);
 DAT_EP_STATE kit_state(DAT_EP_HANDLE ep);
 
@@ -123,8 +123,8 @@ DAT_EVENT_NUMBER kit_over_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep);	/* DISCONNEC
 DAT_DTO_COMPLETION_EVENT_DATA kit_dto_at(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
 					 DAT_DTO_COMPLETION_STATUS status, const char *name);
 void kit_se_at(DAT_EVD_HANDLE evd, uint64_t number);
-void kit_quiet_at(DAT_EVD_HANDLE evd);	/* nothing is there, and nothing comes for a while */
-void kit_empty_at(DAT_EVD_HANDLE evd);	/* nothing is there now */
+void kit_quiet_at(DAT_EVD_HANDLE evd);	/* checks that there is no event, and that none comes for a while */
+void kit_empty_at(DAT_EVD_HANDLE evd);	/* checks that there is no event now */
 const char *kit_event_name(DAT_EVENT_NUMBER number);
 
 /* Ends the test as not applicable, because of the attribute, unless a post of any kind may have so many segments. */

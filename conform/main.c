@@ -189,7 +189,7 @@ static void take_options(int argc, char **argv)
 	options.results = argv + optind;
 	options.result_count = argc - optind;
 	if (strcmp(options.api, API_NAME))
-		return;	/* another program checks the rest */
+		return;	/* the program for the other API checks the rest */
 	if (options.result_count && !options.html)
 		bad_usage("results are compared on a page: name its file with --html");
 	if (options.result_count > MAX_COLUMNS - 1)

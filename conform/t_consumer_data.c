@@ -236,7 +236,7 @@ CLAUSE("CONSUMER-50")
 	CHECK_THAT(refused > 0);
 }
 
-/* A refusal is DAT_INSUFFICIENT_RESOURCES. */
+/* Checks that the call succeeds or is refused with DAT_INSUFFICIENT_RESOURCES. */
 static void want_clean(DAT_RETURN ret)
 {
 	CHECK_RET_IN(ret, DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);

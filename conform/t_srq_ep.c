@@ -476,7 +476,7 @@ CLAUSE_PASSIVE("EP_WM-09", "EP_WM-10", "EP_WM-11")
 	CHECK_NUM(kit_state(s.link[0].to.ep), DAT_EP_STATE_DISCONNECTED);
 	kit_over(s.link[0].from.connect, s.link[0].from.ep);
 	ABOUT("EP_WM-11");
-	/* 2.0 tells of the end of an endpoint with an SRQ here as well */
+	/* 2.0 reports the end of an endpoint with an SRQ on this EVD as well */
 	if (API_MAJOR == 2)
 		CHECK_NUM(kit_event(t.async).event_number, DAT_ASYNC_ERROR_EP_BROKEN);
 	kit_quiet(t.async);

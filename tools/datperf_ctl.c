@@ -627,8 +627,8 @@ static uint64_t test_check_count(const struct perf_session *s)
 }
 
 /*
- * Sends messages that are all different, and verifies all of them; in phases of one window, because
- * a bandwidth test checks its slots only after a phase.
+ * Sends messages that are all different, and verifies all of them. It does so in phases of one window,
+ * because a bandwidth test checks its slots only after a phase.
  */
 static int test_check(struct perf_session *s, bool *right)
 {

@@ -169,7 +169,7 @@ int proc_server(const struct perf_options *opt)
 	return serve(opt, -1);
 }
 
-/* The forked server, seen from the client */
+/* The client's side of the forked server */
 
 static int peer_start(const struct perf_options *opt, struct peer *peer)
 {

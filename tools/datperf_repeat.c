@@ -41,7 +41,7 @@ void repeat_end(struct perf_repeat *repeat)
 	free(repeat->hist);
 }
 
-/* qsort() hands over no context, and the values of a latency and of a bandwidth are elsewhere. */
+/* Compares by `low`, to which repeat_test() copies the value of each test, because qsort() passes no context. */
 static int by_value(const void *a, const void *b)
 {
 	const struct perf_result *x = a, *y = b;
@@ -49,7 +49,7 @@ static int by_value(const void *a, const void *b)
 	return (x->low > y->low) - (x->low < y->low);
 }
 
-/* The result of all: the measurements are sorted by their value, which is in `low`. */
+/* Returns the result of all measurements, which are sorted by their value, `low`. */
 static struct perf_result middle(const struct perf_repeat *repeat)
 {
 	struct perf_result result = repeat->result[(repeat->times - 1) / 2];
@@ -63,7 +63,7 @@ static struct perf_result middle(const struct perf_repeat *repeat)
 	return result;
 }
 
-/* Of an even number of measurements, the lower of the two in the middle counts. */
+/* Repeats a test. The result is that of the median; of an even number of measurements, the lower one in the middle. */
 int repeat_test(struct perf_repeat *repeat, struct perf_session *s, const struct perf_spec *spec,
 		struct perf_result *result)
 {

@@ -28,11 +28,11 @@ void show_flags(const char *name, const struct name *table, uint64_t flags);
 
 void show_begin(void);
 void show_heading(const char *structure);
-/* The end of a structure; `between` is printed between it and the next one. */
+/* Ends a structure; `between` is printed between it and the next one. */
 void show_structure_end(const char *between);
 void show_end(void);
 
-/* A call has failed: of 1.2, or of 2.0 with the names of the return value. */
+/* Report that a call has failed: one of 1.2, or one of 2.0, with the names of its return value. */
 void show_failed(const char *call, const char *adapter, uint32_t ret);
 void show_failed20(const char *call, const char *adapter, uint32_t ret, const char *type,
 		   const char *subtype);

@@ -41,7 +41,7 @@ static void arm(struct rdma_ia *ia, struct ibv_cq *cq, bool solicited)
 		atomic_store_explicit(&ia->solicited_unknown, true, memory_order_relaxed);
 		err = ibv_req_notify_cq(cq, 0);
 	}
-	/* relaxed: only decides who prints the message */
+	/* relaxed: it only decides which thread prints the message */
 	if (err && !atomic_exchange_explicit(&ia->deaf, true, memory_order_relaxed))
 		datp_log(1, "%s: the device cannot be armed for completions: %s; threads that wait "
 			    "may not be woken",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The quirks of devices, by name. rdma_has() in rdma.h tells whether a device has one. */
+/* The quirks of devices, by name. rdma_has() in rdma.h returns whether a device has one. */
 #ifndef RDMA_DEVICES_H
 #define RDMA_DEVICES_H
 

@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void rdma_poll_unlock(struct rdma_e
  */
 static inline __attribute__((always_inline)) bool rdma_is(DAT_HANDLE handle, enum datp_type type)
 {
-	/* relaxed: as datp_object() */
+	/* relaxed: as in datp_object() */
 	return datp_word_is(&((struct datp_obj *)handle)->tag, DATP_TAG(type));
 }
 
@@ -547,7 +547,7 @@ rdma_dequeue_locked(struct rdma_evd *evd, rdma_event *event, rdma_rest_fn rest, 
 	return DAT_SUCCESS;
 }
 
-/* For a queue whose poll lock is not biased to the calling thread. */
+/* Dequeues if the poll lock of the queue is not biased to the calling thread. */
 static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd *evd, rdma_event *event,
 								rdma_rest_fn rest)
 {
@@ -558,7 +558,7 @@ static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd 
 	return rdma_dequeue_locked(evd, event, rest, false);
 }
 
-/* For a queue whose poll lock was biased to the calling thread, until another thread has revoked that. */
+/* Dequeues if the poll lock was biased to the calling thread, and another thread has just revoked the bias. */
 static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *evd, rdma_event *event,
 							      rdma_rest_fn rest)
 {

@@ -22,7 +22,7 @@ void rdma_fork_check(const struct rdma_ia *ia)
 {
 	static _Atomic bool told;
 
-	/* relaxed: only decides who prints the message */
+	/* relaxed: it only decides which thread prints the message */
 	if (ibv_is_fork_initialized() != IBV_FORK_DISABLED ||
 	    atomic_exchange_explicit(&told, true, memory_order_relaxed))
 		return;

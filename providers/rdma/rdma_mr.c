@@ -235,7 +235,7 @@ void rdma_mr_settle(struct rdma_ia *ia)
 {
 	if (!rdma_has(ia, RDMA_WRITES_LINGER) || !receives(ia))
 		return;
-	/* relaxed: only decides who prints the message */
+	/* relaxed: it only decides which thread prints the message */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) &&
 	    !atomic_exchange_explicit(&ia->lingers, true, memory_order_relaxed))
 		datp_log(1,

@@ -60,8 +60,8 @@ static uint8_t recv_status_of(enum ibv_wc_status status)
 }
 
 /*
- * A request's memory was checked, too. If the device has the same status for all failures in
- * sending, the failure is one of the connection.
+ * Returns the status of a request that failed. Its memory was checked when it was posted. So if the device has the same
+ * status for all failures in sending (quirk errors_alike), the cause is the connection, and not the memory.
  */
 static uint8_t request_status_of(const struct rdma_ia *ia, enum ibv_wc_status status)
 {

@@ -66,7 +66,7 @@ static __attribute__((noinline)) enum datp_err refused_locked(struct rdma_ep *ep
 	return rc ? rdma_post_error_locked(ep, wq, rc) : DATP_OK;
 }
 
-/* For a post to one of the endpoint's own queues. EP lock. */
+/* Returns the result of a post to one of the endpoint's own queues; `rc` is the driver's. EP lock. */
 static inline __attribute__((always_inline)) enum datp_err result(struct rdma_ep *ep, struct datp_wq *wq,
 								  int rc)
 {

@@ -42,7 +42,7 @@ int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in,
 void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_out);
 /* Moves the queue pair to ERR: when this returns, the device does not access posted buffers any more. */
 void rdma_qp_stop(struct rdma_ep *ep);
-/* The same for a connected endpoint, whose connection ends soon, as broken. EP lock. */
+/* Does the same for a connected endpoint; its connection is soon reported as broken. EP lock. */
 void rdma_qp_stop_locked(struct rdma_ep *ep);
 /* Called when a stopped queue pair has reported one more operation. EP lock. */
 static inline void rdma_owed_back_locked(struct rdma_ep *ep, const void *about, bool recv)

@@ -9,7 +9,7 @@ enum datp_err rdma_srq_create(struct datp_srq *srq);
 enum datp_err rdma_srq_resize(struct datp_srq *srq, int32_t max_recv_dtos);
 void rdma_srq_free(struct datp_srq *srq);
 /*
- * As rdma_cqset_reserve(), for the receives that an endpoint takes from this SRQ; `requests` are its
+ * Does what rdma_cqset_reserve() does, for the receives that an endpoint takes from this SRQ; `requests` is the number of its
  * other completions on this set. The release with the same set undoes it.
  */
 enum datp_err rdma_srq_reserve(struct datp_srq *srq, struct rdma_cqset *set, uint32_t requests,

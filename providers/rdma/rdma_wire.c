@@ -148,8 +148,8 @@ static bool zero(const unsigned char *data, uint32_t from, uint32_t to)
 
 /*
  * Returns the length that a request's retry count gives: the reverse of retries_that_tell().
- * Another implementation may set a low retry count for its own reasons. Its private data are cut
- * only if they end in as many zero bytes.
+ * Another implementation may set a low retry count for reasons of its own. Then bytes are cut off its private data only if
+ * they are zero.
  */
 static uint32_t length_by_retries(const unsigned char *data, uint32_t size, uint8_t retries)
 {

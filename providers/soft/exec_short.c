@@ -31,7 +31,7 @@ static bool lock_release(struct soft_port *port, uint32_t gen)
 	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
 	uint64_t next = SOFT_EXEC_NEXT(word, gen) | (word & SOFT_EXEC_HELPED);
 
-	/* release: all accesses to the peer's memory. Nobody else releases what this thread holds */
+	/* release: comes after all accesses to the peer's memory. No other thread releases what this thread holds */
 	return SOFT_EXEC_GEN(word) == gen &&
 	       atomic_compare_exchange_strong_explicit(&port->exec_lock, &word, next, memory_order_acq_rel,
 						       memory_order_relaxed);
@@ -40,7 +40,7 @@ static bool lock_release(struct soft_port *port, uint32_t gen)
 /* Returns true if the request at `seq` is the next one, and the connection is open on both sides. Execution lock held. */
 static bool may_execute(const struct soft_ep *ep, uint32_t gen, uint32_t seq)
 {
-	/* relaxed, both: written under the execution lock. Sequentially consistent, the others: as in dir_open() */
+	/* relaxed, the first two: written under the execution lock. The others are sequentially consistent, as in dir_open() */
 	return atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed) == seq &&
 	       !atomic_load_explicit(&ep->port->failed, memory_order_relaxed) &&
 	       atomic_load(&ep->port->open) == gen && atomic_load(&ep->rport->open) == ep->rgen &&
@@ -125,7 +125,7 @@ void soft_short_rdma(struct soft_ep *ep, struct datp_wqe *wqe, const struct datp
 	e->len = wqe->len;
 	e->remote = *remote;
 	e->sge[0] = *local;
-	/* release: the request; the executor acquires */
+	/* release: publishes the request; the executor acquires it */
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 	if (!run(ep, wqe, posted, local, remote)) {
 		soft_sq_reap(ep);

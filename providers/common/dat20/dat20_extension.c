@@ -160,7 +160,7 @@ static DAT_RETURN extended(uint32_t nth, DAT_HANDLE handle, DAT20_EXTENDED_OP op
 	}
 }
 
-/* As for opening, each registration of a name has a function of its own. */
+/* Each registration of a name has a function of its own, as for opening. */
 #define X(nth)											\
 	static DAT_RETURN extended_##nth(DAT_HANDLE handle, DAT20_EXTENDED_OP op, va_list args)	\
 	{											\

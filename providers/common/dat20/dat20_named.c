@@ -72,7 +72,7 @@ bool dat20_named_make(struct datp_ia *ia)
 	const struct datp_ia_attr *attr = ia_attr(ia);
 	const struct datp_ext_attr *ext = &ia_priv(ia)->ext;
 	const struct plugin *plugin = ia_priv(ia)->plugin;
-	/* For a transport without a port of InfiniBand the values are those of one that works. */
+	/* A transport without InfiniBand ports has the values of a port that works. */
 	const struct {
 		const char *name, *value;
 	} known[] = {

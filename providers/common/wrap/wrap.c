@@ -119,7 +119,7 @@ static void adopt(struct layer *layer, DAT_HANDLE handle)
 
 	if ((uintptr_t)handle < POINTER_MIN || ((uintptr_t)handle & 7))
 		return;
-	/* acquire, release: a thread that finds it adopted may call through it */
+	/* acquire, release: a thread that finds the object adopted may call through the table */
 	was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	if (was == layer->beneath)
 		__atomic_compare_exchange_n(word, &was, &layer->table, false, __ATOMIC_RELEASE,

@@ -6,6 +6,7 @@
 . "$top_srcdir/tests/dat20/pair.sh"
 
 bound=100
+cm_bound=40
 
 # The sides other than ours are OFED's libdat2 with its provider, our libdat2 with OFED's provider, and OFED's libdat2 with ours.
 ofed() { DAT_OVERRIDE=$LAB_OFED_CONF "$@"; }
@@ -36,16 +37,10 @@ a_mixed_pair_was_one()
 # Succeeds if some program listens over rdma_cm at the connection qualifier of dtestsrq.
 by_service_point() { rdma resource show cm_id | grep -q 'LISTEN.*:45248\b'; }
 
-# dtestcm_passes NAME ADAPTER HOST: one test, which makes 40 connections with dtestcm
-dtestcm_passes()
+# own TEST ADAPTER: a test of ours for programs of 2.0 passes
+own()
 {
-	tap "$1" pair 'Connection Test Complete' "dtestcm -P $2 -c 40 -b 10 -s" "dtestcm -P $2 -c 40 -b 10 -h $3"
-}
-
-# extensions ADAPTER: our own test of them passes
-extensions()
-{
-	OPENDAT_TEST_IA=$1 timeout -k 5 "$bound" tests/dat20/extension_test
+	OPENDAT_TEST_IA=$2 timeout -k 5 "$bound" "tests/dat20/$1"
 }
 
 dtestx_finds_none()
@@ -60,12 +55,9 @@ dtestx_finds_none()
 over()
 {
 	local ia=$1 kind=$2 host=$3 program=$4
-	dtest_passes "$kind: dtest waits" "$ia" "$host"
-	dtest_passes "$kind: dtest polls" "$ia" "$host" -p
-	dtest_passes "$kind: dtest uses CNOs" "$ia" "$host" -c
-	dtestcm_passes "$kind: dtestcm makes 40 connections" "$ia" "$host"
-	tap "$kind: dtestsrq hears of the end of each endpoint of an SRQ" pair 'SRQ Test Complete' \
-		"dtestsrq -P $ia -c 8 -B 8 -s" "dtestsrq -P $ia -c 8 -B 8 -h $host" by_service_point
+	all_of_dtest "$kind" "$ia" "$host" by_service_point
+	dapltest_passes "$kind" "$ia" "$host"
+	tap "$kind: dtestx prints the named attributes" dtestx_asks 13 "$ia" "$host"
 	client=ofed
 	dtest_passes "$kind: OFED's dtest is a client of ours" "$ia" "$host"
 	client=ours server=ofed
@@ -75,10 +67,20 @@ over()
 	server=ours client=ours
 }
 
+# Six adapters of soft, rxe and siw, three for each API, in one process
+all_at_once()
+{
+	MANY_ADAPTERS='1.2:soft0 2.0:ib-rxe0 1.2:iwarp-siw0 1.2:ib-rxe0 2.0:iwarp-siw0 2.0:soft0' \
+		timeout -k 5 "$bound" tests/dat20/many_test
+}
+
 tap 'our libdat2 and the one of OFED are two' the_libraries_are_two
+tap 'a process exchanges over adapters of both APIs at once' all_at_once
 
 over ofa-rxe0 rxe "$LAB_IB" dtest
-tap 'rxe: the extensions exchange between two processes' extensions ib-rxe0
+tap 'rxe: the extensions exchange between two processes' own extension_test ib-rxe0
+tap 'rxe: what programs of 2.0 rely on' own rules_test ib-rxe0
+tap 'rxe: CNOs with a descriptor' own cno_test ib-rxe0
 dtestx_passes 'rxe: dtestx writes with immediate data, swaps and adds' ofa-rxe0 "$LAB_IB"
 dtestx_passes 'rxe: dtestx polls' ofa-rxe0 "$LAB_IB" -p
 client=ofed
@@ -92,6 +94,8 @@ server=ours client=ours
 # dtest's server sends a message right after it has accepted. If the message arrives together with the reply, siw's active side
 # treats it as an error. OFED's provider does not avoid this: with OFED's own stack on both sides one run of dtest in seven fails.
 over ofa-siw0 siw "$LAB_IW" dtestcm
-tap 'siw: the extensions are refused at once' extensions iwarp-siw0
+tap 'siw: the extensions are refused at once' own extension_test iwarp-siw0
+tap 'siw: what programs of 2.0 rely on' own rules_test iwarp-siw0
+tap 'siw: CNOs with a descriptor' own cno_test iwarp-siw0
 tap 'siw: dtestx finds no extension' dtestx_finds_none ofa-siw0
 tap_end

@@ -15,7 +15,7 @@ static struct {
 	struct region {
 		DAT_LMR_CONTEXT context;
 		DAT_LMR_HANDLE lmr;
-	} *all;			/* under the lock, as what follows */
+	} *all;			/* under the lock, like the two below */
 	size_t count, room;
 } regions = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

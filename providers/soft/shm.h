@@ -346,7 +346,7 @@ struct soft_header {
 	uint32_t slot_count, slot_size;
 	_Atomic uint32_t bounce_bell; /* peers ring it; the bounce thread of this IA sleeps on it */
 	struct soft_ref mr, slots;
-	uint64_t probe; /* a peer reads it through the kernel to see whether it may */
+	uint64_t probe; /* a peer reads it through the kernel, to find out whether the kernel allows such reads */
 };
 
 static inline struct soft_desc *soft_port_desc(struct soft_port *port,

@@ -304,8 +304,8 @@ struct soft_ep {
 	/* unready.c: a message that has found no receive may wait. Written under the EP lock */
 	_Atomic bool unready;
 	/*
-	 * ... the peer's message `unready_msg` waits, and may do so until then, as counted at the looks; 0: none waits. The program
-	 * has been told that one waited on the connection `unready_told`. EP lock
+	 * The peer's message `unready_msg` may wait until `unready_until`, which is moved on by time in which nobody looked;
+	 * 0: none waits. The message to the user has been printed for the connection `unready_told`. EP lock
 	 */
 	uint64_t unready_until, unready_looked;
 	uint32_t unready_msg, unready_told;

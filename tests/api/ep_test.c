@@ -208,13 +208,13 @@ static void streams_of_different_completion_flags_do_not_share_an_evd(void)
 	DAT_EVD_HANDLE c = api_evd(8, DAT_EVD_DTO_FLAG);
 	DAT_EP_ATTR attr = flags(UNSIG, 0);
 
-	/* Within one endpoint */
+	/* The streams of one endpoint share an EVD. */
 	CHECK_DAT(create(a, a, NULL, &attr), DAT_INVALID_PARAMETER);
 	attr = flags(SOLI, 0);
 	CHECK_DAT(create(a, a, NULL, &attr), DAT_INVALID_PARAMETER);
 	attr = flags(UNSIG, UNSIG);
 	CHECK_DAT(create(a, a, NULL, &attr), DAT_SUCCESS);
-	/* Between two */
+	/* Streams of two endpoints share an EVD. */
 	attr = flags(SOLI, 0);
 	CHECK_DAT(create(a, b, NULL, &attr), DAT_INVALID_PARAMETER);
 	CHECK_DAT(create(c, b, NULL, &attr), DAT_SUCCESS);

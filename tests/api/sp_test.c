@@ -246,7 +246,7 @@ static void connects_beyond_the_backlog_are_refused(void)
 	API_QUIET(api.async);
 }
 
-static void request_tells_who_asks_and_is_gone_when_answered(void)
+static void request_names_its_peer_and_is_gone_when_answered(void)
 {
 	struct api_end a = new_end(), b = new_end();
 	DAT_CONN_QUAL qual;
@@ -652,7 +652,7 @@ static void stale_request_on_an_rsp_fails_the_accept(void)
 	DAT_CR_HANDLE cr;
 
 	if (api_declares("accept", "unconfirmed"))
-		check_skip("who accepts is not told whether the other side is still there");
+		check_skip("the accepting side does not learn whether the other side is still there");
 	reserve(&b, qual);
 	REQUIRE_DAT(dat_ep_connect(a.ep, api_address(), qual, 20000, 0, NULL, 0, 0), DAT_SUCCESS);
 	cr = api_cr(cr_evd);
@@ -688,7 +688,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(psp_makes_a_request_of_each_connect),
 	CHECK_TEST(psps_of_one_evd_are_told_apart),
 	CHECK_TEST(connects_beyond_the_backlog_are_refused),
-	CHECK_TEST(request_tells_who_asks_and_is_gone_when_answered),
+	CHECK_TEST(request_names_its_peer_and_is_gone_when_answered),
 	CHECK_TEST(queued_request_survives_the_free_of_its_psp),
 	CHECK_TEST(free_of_a_psp_amid_connects_loses_none_of_them),
 	CHECK_TEST(providers_endpoint_comes_unconfigured),

@@ -100,7 +100,7 @@ tap 'datconform: an unknown adapter is an error of its own' tap_status 3 ./datco
 tap 'datconform: a result that is none is refused' tap_status 3 ./datconform --html - /dev/null
 tap 'datconform: a report on standard output has that for itself' alone
 tap 'datconform: two reports on standard output are wrong usage' tap_status 2 few --json - --tap
-tap 'datconform: a report that cannot be written is told of before the run, and nothing is left behind' unwritable
+tap 'datconform: a report that cannot be written is an error before the run, and nothing is left behind' unwritable
 tap 'datconform: a report that is cut off is an error, and the summary comes all the same' cut_off
 tap 'datconform: standard output that takes nothing is an error' tap_status 3 to_full
 tap 'datconform: closed standard files take no part in the tests' all_closed

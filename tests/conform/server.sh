@@ -115,7 +115,7 @@ tap 'server: a step before the first one too' say '\0\0\0\0\0\0\0\12\0\0\0\0\0\0
 tap 'server: a client that dies in the middle leaves it alone' killed_client
 tap 'server: connections of another address that say nothing do not keep a client out' crowd_elsewhere
 tap 'server: those of its own address do so until their time is over' crowd_here
-tap 'server: refusals are told of, and do not fill a log' refusals_told
+tap 'server: refusals are printed, and do not fill a log' refusals_told
 tap 'server: another one at the same port says so' tap_status 3 ./datconform --ia soft0 --server --port $port
 tap 'server: when it is killed, what is left is untested, and the status says so' server_gone
 kill -TERM $server

@@ -159,7 +159,7 @@ tap 'packages: the example exchanges data over soft0' tap_holds 'All bytes were 
 tap 'packages: the example for VIPL builds with the flags of vipl.pc' vipl_example_builds
 tap 'packages: it exchanges data over soft0' tap_holds 'All bytes were checked' installed "$tap_dir/vipl_exchange" soft0
 tap 'packages: a program of 2.0 builds with the flags of dat2.pc' program_of_2_0_builds
-tap 'packages: it opens soft0 when it is told of the folder' program_of_2_0_opens
+tap 'packages: it opens soft0 when it is given the folder' program_of_2_0_opens
 tap 'packages: datperf measures and verifies' installed "$root/usr/bin/datperf" --ia soft0 --test send-lat --iters 100
 tap 'packages: datconform judges as a program of 2.0' tap_holds '^1 passed, 0 failed' \
 	installed "$root/usr/bin/datconform" --api 2.0 --ia soft0 --only EVD_WAIT-08

@@ -318,7 +318,7 @@ static void solicited_message_wakes_where_the_device_cannot_tell_it_from_others(
 }
 
 /* Delivers the asynchronous event `what` to the provider, which polls the device for one when a peer disconnects. */
-static void have_it_tell(const struct api_pair *one, int what)
+static void deliver_event(const struct api_pair *one, int what)
 {
 	atomic_store(&twist.tells, what + 1);
 	REQUIRE_DAT(dat_ep_disconnect(one->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -326,11 +326,11 @@ static void have_it_tell(const struct api_pair *one, int what)
 }
 
 /* mana cannot be queried for the state of a queue pair, but reports a failed queue pair by an asynchronous event. */
-static void failure_that_the_device_tells_of_by_itself_breaks_the_connection(void)
+static void failure_that_the_device_reports_by_itself_breaks_the_connection(void)
 {
 	pair_make(NULL);
 	atomic_store(&twist.no_query, true);
-	have_it_tell(&pair, IBV_EVENT_QP_FATAL);
+	deliver_event(&pair, IBV_EVENT_QP_FATAL);
 	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_BROKEN);
 	CHECK_EQ_INT(atomic_load(&twist.tells), 0);
 	api_pair_make(&pair, NULL);
@@ -619,7 +619,7 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(connections_have_the_gid_that_the_adapter_shows),
 	CHECK_TEST(packets_get_the_traffic_class_that_is_asked_for),
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
-	CHECK_TEST(failure_that_the_device_tells_of_by_itself_breaks_the_connection),
+	CHECK_TEST(failure_that_the_device_reports_by_itself_breaks_the_connection),
 	CHECK_TEST(a_small_region_gets_a_key_that_a_signed_variable_holds),
 	CHECK_TEST(data_go_by_large_keys),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),

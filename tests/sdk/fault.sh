@@ -77,21 +77,21 @@ tap 'fault: the connection ends' tells 'ep_post_send:disconnect:nth=1' 'a DISCON
 tap 'fault: there is no way to the peer' tells 'ep_connect:event=UNREACHABLE' 'a UNREACHABLE'
 tap 'fault: an attempt has one outcome' eval "! tells 'ep_connect:event=TIMED_OUT' 'a TIMED_OUT' 'b ESTABLISHED' 'a DISCONNECTED'"
 tap 'fault: an accept is not completed' tells 'cr_accept:event=ACCEPT_COMPLETION_ERROR' 'b ACCEPT_COMPLETION_ERROR'
-tap 'fault: an asynchronous error' tells 'ep_post_send:async=IA_CATASTROPHIC:nth=1' 'the CNO tells of an asynchronous event' 'async 0x8002 of the IA, reason 0'
+tap 'fault: an asynchronous error' tells 'ep_post_send:async=IA_CATASTROPHIC:nth=1' 'the CNO reports an asynchronous event' 'async 0x8002 of the IA, reason 0'
 tap 'fault: an internal error' tells 'ep_post_send:async=PROVIDER_INTERNAL_ERROR:nth=1' 'async 0x8005 of the IA, reason 1'
 tap 'fault: something timed out' tells 'ep_post_send:async=TIMED_OUT:nth=1' 'async 0x8004 of the IA, reason 1'
 tap 'fault: an EVD overflows' tells 'request:async=EVD_OVERFLOW:nth=2' 'async 0x8001 of the EVD, reason 0'
 tap 'fault: an endpoint is broken' tells 'request:async=EP_BROKEN:nth=3' 'a BROKEN' 'b DISCONNECTED' \
-	'the CNO tells of an asynchronous event' 'async 0x8003 of the endpoint, reason 0'
+	'the CNO reports an asynchronous event' 'async 0x8003 of the endpoint, reason 0'
 tap 'fault: an asynchronous error is there when the adapter opens' tells 'ia_open:async=IA_CATASTROPHIC' 'async 0x8002 of the IA, reason 0'
-tap 'fault: without one, no CNO tells of it' eval "! tells 'ep_post_send:async=TIMED_OUT:nth=99' 'the CNO tells of an asynchronous event'"
+tap 'fault: without one, no CNO reports it' eval "! tells 'ep_post_send:async=TIMED_OUT:nth=99' 'the CNO reports an asynchronous event'"
 tap 'fault: an adapter opens the second time' tells 'ia_open:return=INSUFFICIENT_RESOURCES:nth=1' \
 	'ia_open DAT_INSUFFICIENT_RESOURCES' "${whole[@]}"
 tap 'fault: it says which rule let it fail' says_rule
 tap 'fault: an adapter closes the second time' tells 'ia_close:return=INSUFFICIENT_RESOURCES:nth=1' 'b DISCONNECTED' \
 	'ia_close DAT_INSUFFICIENT_RESOURCES'
 tap 'fault: a CNO is not to be had' tells 'cno_create:return=INSUFFICIENT_RESOURCES' 'cno_create DAT_INSUFFICIENT_RESOURCES'
-tap 'fault: an empty queue is told of as any other' eval \
+tap 'fault: an empty queue is reported as any other' eval \
 	"! tells 'evd_dequeue:return=QUEUE_EMPTY' 'evd_dequeue returns 0x800d0000' && tells 'evd_dequeue:return=INVALID_STATE' 'evd_dequeue returns 0x80070000'"
 tap 'fault: a wait for a CNO takes its time' tells 'cno_wait:delay=20' "${whole[@]}"
 tap 'fault: the same seed gives the same story' same_seed

@@ -172,7 +172,7 @@ static bool open_all(const char *adapter, DAT_CONN_QUAL *qual, DAT_IA_ATTR *attr
 	       did("psp_create", dat_psp_create_any(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
 }
 
-/* Prints the asynchronous events, and whether the CNO tells of them. */
+/* Prints the asynchronous events, and whether the CNO reports them. */
 static void tell_async(const struct end *a)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -180,7 +180,7 @@ static void tell_async(const struct end *a)
 	DAT_HANDLE about;
 
 	if (dat_cno_wait(cno, 0, &evd) == DAT_SUCCESS && evd == async)
-		printf("the CNO tells of an asynchronous event\n");
+		printf("the CNO reports an asynchronous event\n");
 	while (dat_evd_dequeue(async, &event) == DAT_SUCCESS) {
 		about = event.event_data.asynch_error_event_data.dat_handle;
 		printf("async 0x%x of %s, reason %d\n", event.event_number,

@@ -248,17 +248,17 @@ static void long_messages_do_not_overtake_short_ones_that_wait_in_the_queue(void
 	run(LATE, false, false);
 }
 
-static void messages_of_every_size_come_in_order_to_who_looks_late(void)
+static void messages_of_every_size_come_in_order_to_a_late_poller(void)
 {
 	run(LATE, true, false);
 }
 
-static void messages_of_every_size_come_in_order_to_who_polls(void)
+static void messages_of_every_size_come_in_order_to_a_poller(void)
 {
 	run(POLLING, true, false);
 }
 
-static void messages_of_every_size_come_in_order_to_who_waits(void)
+static void messages_of_every_size_come_in_order_to_a_waiter(void)
 {
 	run(WAITING, true, false);
 }
@@ -268,30 +268,30 @@ static void with_an_srq_long_messages_do_not_overtake_short_ones(void)
 	run(LATE, false, true);
 }
 
-static void with_an_srq_messages_come_in_order_to_who_looks_late(void)
+static void with_an_srq_messages_come_in_order_to_a_late_poller(void)
 {
 	run(LATE, true, true);
 }
 
-static void with_an_srq_messages_come_in_order_to_who_polls(void)
+static void with_an_srq_messages_come_in_order_to_a_poller(void)
 {
 	run(POLLING, true, true);
 }
 
-static void with_an_srq_messages_come_in_order_to_who_waits(void)
+static void with_an_srq_messages_come_in_order_to_a_waiter(void)
 {
 	run(WAITING, true, true);
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(long_messages_do_not_overtake_short_ones_that_wait_in_the_queue),
-	CHECK_TEST(messages_of_every_size_come_in_order_to_who_looks_late),
-	CHECK_TEST(messages_of_every_size_come_in_order_to_who_polls),
-	CHECK_TEST(messages_of_every_size_come_in_order_to_who_waits),
+	CHECK_TEST(messages_of_every_size_come_in_order_to_a_late_poller),
+	CHECK_TEST(messages_of_every_size_come_in_order_to_a_poller),
+	CHECK_TEST(messages_of_every_size_come_in_order_to_a_waiter),
 	CHECK_TEST(with_an_srq_long_messages_do_not_overtake_short_ones),
-	CHECK_TEST(with_an_srq_messages_come_in_order_to_who_looks_late),
-	CHECK_TEST(with_an_srq_messages_come_in_order_to_who_polls),
-	CHECK_TEST(with_an_srq_messages_come_in_order_to_who_waits),
+	CHECK_TEST(with_an_srq_messages_come_in_order_to_a_late_poller),
+	CHECK_TEST(with_an_srq_messages_come_in_order_to_a_poller),
+	CHECK_TEST(with_an_srq_messages_come_in_order_to_a_waiter),
 	CHECK_END
 };
 

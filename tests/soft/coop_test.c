@@ -168,7 +168,7 @@ static void exec_lock_is_left_to_the_initiator_as_well(void)
 	CHECK(exec_lock() == ((uint64_t)GEN << 32 | SOFT_EXEC_HELD));
 }
 
-static void nobody_is_let_in_who_is_not_wanted(void)
+static void an_unwanted_helper_is_not_let_in(void)
 {
 	CHECK(!soft_coop_enter(t.port, GEN, false));
 	soft_coop_open(t.port, SEQ, LEN);
@@ -235,7 +235,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(greatest_message_has_few_enough_pieces),
 	CHECK_TEST(exec_lock_is_left_to_a_helper_at_its_piece),
 	CHECK_TEST(exec_lock_is_left_to_the_initiator_as_well),
-	CHECK_TEST(nobody_is_let_in_who_is_not_wanted),
+	CHECK_TEST(an_unwanted_helper_is_not_let_in),
 	CHECK_TEST(pieces_of_another_request_are_not_taken),
 	CHECK_TEST(helper_of_an_earlier_connection_leaves_nothing),
 	CHECK_TEST(piece_that_fails_fails_the_copy),

@@ -167,7 +167,7 @@ static void *sleep_for_an_event(void *evd)
 	return NULL;
 }
 
-static void sleeper_is_woken_though_a_peer_takes_away_who_sleeps(void)
+static void sleeper_is_woken_though_a_peer_overwrites_its_request(void)
 {
 	meet_start(sends_late, SIZE);
 	api_pair_make(&own, NULL);
@@ -227,7 +227,7 @@ static void one_peer_costs_no_look_and_two_do(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(completion_is_found_though_a_peer_empties_the_list),
 	CHECK_TEST(completion_is_found_when_the_peer_that_took_it_away_has_gone),
-	CHECK_TEST(sleeper_is_woken_though_a_peer_takes_away_who_sleeps),
+	CHECK_TEST(sleeper_is_woken_though_a_peer_overwrites_its_request),
 	CHECK_TEST(cno_is_told_though_a_peer_takes_away_that_it_is_to_be),
 	CHECK_TEST(one_peer_costs_no_look_and_two_do),
 	CHECK_END

@@ -217,7 +217,7 @@ static void two_revoke_at_once(void)
 	explore("an owner, and two who revoke", 5, 3, owner_three_times, as_anybody, as_anybody);
 }
 
-static void three_who_sleep_for_it_are_woken(void)
+static void three_sleepers_on_the_lock_are_woken(void)
 {
 	explore("no bias, three who sleep", 3, 0, as_anybody, as_anybody, as_anybody);
 }
@@ -227,7 +227,7 @@ static void only_one_becomes_the_owner(void)
 	explore("two would-be owners", 6, 4, owner_three_times, owner_three_times, NULL);
 }
 
-static void owner_who_is_late_speaks_for_nobody_else(void)
+static void late_owner_speaks_for_no_other_thread(void)
 {
 	granted = true;
 	explore("an owner, a would-be owner, and one who revokes", 5, 3, as_owner, owner_three_times, as_anybody);
@@ -247,9 +247,9 @@ static void lock_whose_bias_ends_is_one_as_any(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(owner_and_another_are_never_inside_together),
 	CHECK_TEST(two_revoke_at_once),
-	CHECK_TEST(three_who_sleep_for_it_are_woken),
+	CHECK_TEST(three_sleepers_on_the_lock_are_woken),
 	CHECK_TEST(only_one_becomes_the_owner),
-	CHECK_TEST(owner_who_is_late_speaks_for_nobody_else),
+	CHECK_TEST(late_owner_speaks_for_no_other_thread),
 	CHECK_TEST(owner_comes_back_after_a_revocation),
 	CHECK_TEST(lock_whose_bias_ends_is_one_as_any),
 	CHECK_END

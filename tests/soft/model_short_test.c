@@ -110,7 +110,7 @@ static void end_does_not_wait_for_the_dead(void)
 	world_explore(&scenario);
 }
 
-static void memory_is_not_touched_by_who_goes_on(void)
+static void memory_is_not_touched_by_a_side_that_continues(void)
 {
 	static const struct model_scenario scenario = {
 		"a write, a stop, and the end", NULL, { a_writes, b_ends }, NULL, 0, 0
@@ -149,7 +149,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(write_is_executed_once_whoever_looks),
 	CHECK_TEST(end_waits_for_a_write),
 	CHECK_TEST(end_does_not_wait_for_the_dead),
-	CHECK_TEST(memory_is_not_touched_by_who_goes_on),
+	CHECK_TEST(memory_is_not_touched_by_a_side_that_continues),
 	CHECK_TEST(freed_region_is_not_touched),
 	CHECK_END
 };

@@ -221,7 +221,7 @@ static void two_senders_share_the_receives(void)
 	explore_plans(&scenario);
 }
 
-static void messages_wait_for_receives_of_who_polls(void)
+static void messages_wait_for_receives_of_a_poller(void)
 {
 	static const struct model_scenario scenario = {
 		"the poller posts",
@@ -303,7 +303,7 @@ static void long_message_without_a_cell_follows_the_short_one_before_it(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(messages_find_their_receives_in_the_order_of_their_posts),
 	CHECK_TEST(two_senders_share_the_receives),
-	CHECK_TEST(messages_wait_for_receives_of_who_polls),
+	CHECK_TEST(messages_wait_for_receives_of_a_poller),
 	CHECK_TEST(messages_wait_for_receives_of_another_thread),
 	CHECK_TEST(service_thread_and_poller_take_receives_at_once),
 	CHECK_TEST(messages_take_their_receives_although_nobody_looks),

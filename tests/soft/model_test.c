@@ -103,7 +103,7 @@ static void b_waits(void)
 	check_received(1);
 }
 
-static void receive_that_is_posted_late_wakes_who_waits(void)
+static void receive_that_is_posted_late_wakes_the_waiter(void)
 {
 	static const struct model_scenario scenario = {
 		"a send, a receive of another thread", NULL, { a_sends_one, b_waits, b_posts }, NULL, 0, 1
@@ -132,7 +132,7 @@ static void a_sends_and_goes(void)
 	long_send(0);
 }
 
-static void end_waits_for_who_is_at_the_memory(void)
+static void end_waits_for_a_thread_that_accesses_the_memory(void)
 {
 	static const struct model_scenario scenario = {
 		"a send, and the end", NULL, { a_sends_and_goes, b_ends }, NULL, 0, 0
@@ -175,7 +175,7 @@ static void end_does_not_wait_for_the_dead(void)
 }
 
 /* The sender is stopped at any step for longer than the bound, and goes on later: it must not access the buffer then. */
-static void buffer_is_not_touched_by_who_goes_on(void)
+static void buffer_is_not_touched_by_a_side_that_continues(void)
 {
 	static const struct model_scenario scenario = {
 		"a send, a stop, and the end", NULL, { a_sends_and_goes, b_ends }, NULL, 0, 0
@@ -297,7 +297,7 @@ static void short_message_that_finds_no_receive_is_kept_for_it(void)
 	world_explore(&scenario);
 }
 
-static void plain_receive_that_is_posted_late_wakes_who_waits(void)
+static void plain_receive_that_is_posted_late_wakes_the_waiter(void)
 {
 	static const struct model_scenario scenario = {
 		"a long send, a plain receive of another thread", NULL, { a_sends_one, b_waits, b_posts_short }, NULL,
@@ -475,7 +475,7 @@ static void b_receives_coop(void)
 static void receiver_that_polls_takes_its_part(void)
 {
 	static const struct model_scenario scenario = {
-		"a cooperative send, and who polls", coop_receive_is_there, { a_sends_coop, b_waits_coop }, NULL, 0, 3
+		"a cooperative send, and a poller", coop_receive_is_there, { a_sends_coop, b_waits_coop }, NULL, 0, 3
 	};
 
 	coop_explore(&scenario);
@@ -537,7 +537,7 @@ static void b_ends_coop(void)
 static void end_waits_for_both_sides(void)
 {
 	static const struct model_scenario scenario = {
-		"a cooperative send, who polls, and the end", coop_receive_is_there,
+		"a cooperative send, a poller, and the end", coop_receive_is_there,
 		{ a_posts_coop, b_polls, b_ends_coop }, NULL, 0, 2
 	};
 
@@ -556,10 +556,10 @@ static void b_frees(void)
 }
 
 /* The same with a long send that both sides copy, where the sender is stopped at any step, and goes on later. */
-static void coop_buffer_is_not_touched_by_who_goes_on(void)
+static void coop_buffer_is_not_touched_by_a_side_that_continues(void)
 {
 	static const struct model_scenario scenario = {
-		"a cooperative send, a stop, who polls, and the end", coop_receive_is_there,
+		"a cooperative send, a stop, a poller, and the end", coop_receive_is_there,
 		{ a_posts_coop, b_polls, b_ends_coop }, NULL, 0, 2
 	};
 
@@ -570,7 +570,7 @@ static void coop_buffer_is_not_touched_by_who_goes_on(void)
 static void freed_memory_is_touched_by_neither(void)
 {
 	static const struct model_scenario scenario = {
-		"a cooperative send, who polls, and its region is freed", coop_receive_is_there,
+		"a cooperative send, a poller, and its region is freed", coop_receive_is_there,
 		{ a_posts_coop, b_polls, b_frees }, NULL, 0, 2
 	};
 
@@ -621,22 +621,22 @@ static void sender_does_not_wait_for_a_dead_helper(void)
 static const struct check_test port_tests[] = {
 	CHECK_TEST(send_meets_its_receive),
 	CHECK_TEST(sends_meet_their_receives_in_order),
-	CHECK_TEST(receive_that_is_posted_late_wakes_who_waits),
-	CHECK_TEST(end_waits_for_who_is_at_the_memory),
+	CHECK_TEST(receive_that_is_posted_late_wakes_the_waiter),
+	CHECK_TEST(end_waits_for_a_thread_that_accesses_the_memory),
 	CHECK_TEST(end_does_not_wait_for_the_dead),
-	CHECK_TEST(buffer_is_not_touched_by_who_goes_on),
+	CHECK_TEST(buffer_is_not_touched_by_a_side_that_continues),
 	CHECK_TEST(short_messages_meet_their_receives_in_order),
 	CHECK_TEST(short_messages_do_not_overtake_long_ones),
 	CHECK_TEST(long_message_is_not_forgotten_behind_short_ones),
 	CHECK_TEST(short_message_that_finds_no_receive_is_kept_for_it),
-	CHECK_TEST(plain_receive_that_is_posted_late_wakes_who_waits),
+	CHECK_TEST(plain_receive_that_is_posted_late_wakes_the_waiter),
 	CHECK_TEST(plain_receive_meets_its_send_although_nobody_looks),
 	CHECK_TEST(news_of_the_sender_survive_another_peer_that_takes_them_away),
 	CHECK_TEST(news_of_the_receiver_survive_another_peer_that_takes_them_away),
 	CHECK_TEST(receiver_that_polls_takes_its_part),
 	CHECK_TEST(sender_that_polls_takes_its_part),
 	CHECK_TEST(end_waits_for_both_sides),
-	CHECK_TEST(coop_buffer_is_not_touched_by_who_goes_on),
+	CHECK_TEST(coop_buffer_is_not_touched_by_a_side_that_continues),
 	CHECK_TEST(freed_memory_is_touched_by_neither),
 	CHECK_TEST(freed_memory_is_not_touched_after_a_death),
 	CHECK_TEST(end_does_not_wait_for_a_dead_sender),

@@ -86,7 +86,7 @@ static int let_in(void)
 	return fd;
 }
 
-static void who_is_not_let_in_hears_that_the_time_is_over(void)
+static void attempt_that_is_not_let_in_times_out(void)
 {
 	int files = api_descriptors();
 
@@ -96,7 +96,7 @@ static void who_is_not_let_in_hears_that_the_time_is_over(void)
 	REQUIRE_SOON(api_descriptors() == files);
 }
 
-static void who_waits_is_let_in(void)
+static void attempt_that_waits_is_let_in(void)
 {
 	struct soft_msg msg;
 	int fd = -1;
@@ -124,7 +124,7 @@ static void listener_that_goes_away_has_refused(void)
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-static void who_gives_up_leaves_nothing_behind(void)
+static void attempt_that_is_given_up_leaves_nothing_behind(void)
 {
 	int files = api_descriptors();
 
@@ -140,10 +140,10 @@ static void who_gives_up_leaves_nothing_behind(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(who_is_not_let_in_hears_that_the_time_is_over),
-	CHECK_TEST(who_waits_is_let_in),
+	CHECK_TEST(attempt_that_is_not_let_in_times_out),
+	CHECK_TEST(attempt_that_waits_is_let_in),
 	CHECK_TEST(listener_that_goes_away_has_refused),
-	CHECK_TEST(who_gives_up_leaves_nothing_behind),
+	CHECK_TEST(attempt_that_is_given_up_leaves_nothing_behind),
 	CHECK_END
 };
 

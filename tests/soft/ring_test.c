@@ -354,7 +354,7 @@ static void no_wake_up_is_lost(void)
 }
 
 /* The owner declares again and again that it only polls, and sleeps all the same. */
-static void no_wake_up_is_lost_by_who_had_polled(void)
+static void no_wake_up_is_lost_after_polling(void)
 {
 	soft_fence_init();
 	if (!soft_fence_reaches())
@@ -442,7 +442,7 @@ static void *sleeping_thread(void *arg)
 }
 
 /* The peer had cleared the request to wake the owner, and died before it did so. */
-static void who_sleeps_is_woken_when_a_peer_dies(void)
+static void sleeper_is_woken_when_a_peer_dies(void)
 {
 	uint32_t seen = atomic_load(&t.cq.ring->bell);
 	pthread_t thread;
@@ -521,10 +521,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(reservations_that_make_no_sense_keep_no_sender),
 	CHECK_TEST(ring_that_is_used_again_goes_on_where_it_was),
 	CHECK_TEST(no_wake_up_is_lost),
-	CHECK_TEST(no_wake_up_is_lost_by_who_had_polled),
+	CHECK_TEST(no_wake_up_is_lost_after_polling),
 	CHECK_TEST(where_fences_are_forbidden_later_on_time_passes_instead),
 	CHECK_TEST(ring_of_one_that_polled_is_its_next_users_to_take_back),
-	CHECK_TEST(who_sleeps_is_woken_when_a_peer_dies),
+	CHECK_TEST(sleeper_is_woken_when_a_peer_dies),
 	CHECK_TEST(every_port_that_is_marked_ready_is_found),
 	CHECK_END
 };

@@ -68,7 +68,7 @@ static void connect_without_threads(void *arg)
 	api_close();
 }
 
-static void who_asks_without_threads_hears_that_it_cannot_be(void)
+static void connect_without_threads_fails(void)
 {
 	pid_t peer = check_fork(connect_without_threads, NULL);
 	struct api_offer mine;
@@ -97,7 +97,7 @@ static void accept_without_threads(void *arg)
 	api_close();
 }
 
-static void who_accepts_without_threads_breaks_it(void)
+static void accept_without_threads_breaks_the_connection(void)
 {
 	pid_t peer = check_fork(accept_without_threads, NULL);
 	struct api_offer mine, theirs;
@@ -117,8 +117,8 @@ static int use_bounce(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(who_asks_without_threads_hears_that_it_cannot_be),
-	CHECK_TEST(who_accepts_without_threads_breaks_it), CHECK_END
+	CHECK_TEST(connect_without_threads_fails),
+	CHECK_TEST(accept_without_threads_breaks_the_connection), CHECK_END
 };
 
 static const struct check_suite threads = {

@@ -88,7 +88,7 @@ static void endpoint_with_an_srq_is_told_too(void)
 	CHECK(strstr(told(pair.b.recv, "; post one to its SRQ before"), "; post one to its SRQ before") != NULL);
 }
 
-static void connection_is_told_of_once(void)
+static void connection_is_reported_once(void)
 {
 	struct api_pair other;
 	char one[64], two[64];
@@ -138,7 +138,7 @@ static void receive_that_is_late_by_less_than_a_second_is_not_told_of(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(program_without_a_receive_is_told),
 	CHECK_TEST(endpoint_with_an_srq_is_told_too),
-	CHECK_TEST(connection_is_told_of_once),
+	CHECK_TEST(connection_is_reported_once),
 	CHECK_TEST(receive_that_is_late_by_less_than_a_second_is_not_told_of),
 	CHECK_END
 };

@@ -201,7 +201,7 @@ info_names_the_operation_that_broke_a_connection()
 }
 
 # The process and the seconds since it began, the same for both libraries, and never less than before.
-who_asks_for_more_gets_process_and_time()
+more_messages_come_with_process_and_time()
 {
 	DAT_LOG=debug run ./datctl ping soft0
 	exits_with 0
@@ -324,7 +324,7 @@ tests a_mistyped_name_is_guessed a_failure_is_said_once_and_not_on_stdout only_w
 	a_provider_is_chosen_by_its_name_and_by_its_adapters errors_are_told_whatever_component_is_named a_reason_is_told_once_whichever_component_is_chosen \
 	the_core_is_chosen_by_its_name_and_by_adapter_and_provider the_providers_for_rdma_are_chosen_by_their_names \
 	probing_is_silent debug_shows_connections_and_their_ends info_tells_of_broken_connections \
-	info_names_the_operation_that_broke_a_connection who_asks_for_more_gets_process_and_time \
+	info_names_the_operation_that_broke_a_connection more_messages_come_with_process_and_time \
 	info_tells_of_watermarks messages_go_to_a_file \
 	a_file_that_cannot_be_written_does_not_swallow_messages a_wrong_level_is_complained_of_and_warning_counts \
 	the_older_variables_still_work the_variables_of_ofeds_providers_work_too the_newer_variable_goes_before_the_older_ones \

@@ -73,7 +73,7 @@ static void in_another_thread(void *(*run)(void *))
 	pthread_join(thread, NULL);
 }
 
-static void who_comes_again_and_again_becomes_the_owner(void)
+static void thread_that_comes_again_and_again_becomes_the_owner(void)
 {
 	needs_biases();
 	sections(SECTIONS);
@@ -153,7 +153,7 @@ static void *another_stays_inside(void *arg)
 	return NULL;
 }
 
-static void who_takes_it_away_waits_for_the_owner_to_leave(void)
+static void revoking_thread_waits_for_the_owner_to_leave(void)
 {
 	pthread_t thread;
 
@@ -276,13 +276,13 @@ static void none_is_inside_with_another(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(who_comes_again_and_again_becomes_the_owner),
+	CHECK_TEST(thread_that_comes_again_and_again_becomes_the_owner),
 	CHECK_TEST(another_thread_takes_it_away),
 	CHECK_TEST(owner_takes_it_as_any_lock_too),
 	CHECK_TEST(only_the_first_owner_becomes_it_again),
 	CHECK_TEST(lock_of_a_thread_that_has_ended_is_free),
 	CHECK_TEST(without_its_bias_it_is_a_lock_as_any),
-	CHECK_TEST(who_takes_it_away_waits_for_the_owner_to_leave),
+	CHECK_TEST(revoking_thread_waits_for_the_owner_to_leave),
 	CHECK_TEST(where_fences_are_forbidden_later_on_time_passes_instead),
 	CHECK_TEST(child_that_is_forked_at_any_time_has_biased_locks),
 	CHECK_TEST(none_is_inside_with_another),

@@ -364,7 +364,7 @@ TEST_WITH(a_line_that_cannot_be_opened_is_followed_by_the_next,
 	CHECK_EQ_INT(mock.finis, 1);
 }
 
-TEST_WITH(who_asks_hears_which_lines_were_passed_over, LINE("a", "open_fails") LINE("a", "plain"))
+TEST_WITH(a_request_by_name_reports_which_lines_were_passed_over, LINE("a", "open_fails") LINE("a", "plain"))
 {
 	const char *said;
 
@@ -458,7 +458,7 @@ static const struct check_test libdat_tests[] = {
 	CHECK_TEST(a_misspelt_word_is_told_once_and_to_nobody_who_is_probing),
 	CHECK_TEST(who_lists_the_adapters_first_hears_nothing_of_a_misspelt_word),
 	CHECK_TEST(a_line_that_cannot_be_opened_is_followed_by_the_next),
-	CHECK_TEST(who_asks_hears_which_lines_were_passed_over),
+	CHECK_TEST(a_request_by_name_reports_which_lines_were_passed_over),
 	CHECK_TEST(when_no_line_opens_the_first_one_s_value_is_returned_and_each_is_told),
 	CHECK_TEST(strict_means_that_the_first_line_decides),
 	CHECK_TEST(strict_goes_for_a_missing_library_too),

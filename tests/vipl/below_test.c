@@ -340,7 +340,7 @@ static void where_the_active_side_sends_first_libvipl_does(void)
 	an_accepted_vi_waits_for_the_greeting(false);
 }
 
-static void and_no_completion_queue_tells_of_it(void)
+static void and_no_completion_queue_reports_it(void)
 {
 	an_accepted_vi_waits_for_the_greeting(true);
 }
@@ -383,7 +383,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_cq_is_not_destroyed_under_a_waiter),
 	CHECK_TEST(a_client_that_has_given_up_is_not_handed_out),
 	CHECK_TEST(where_the_active_side_sends_first_libvipl_does),
-	CHECK_TEST(and_no_completion_queue_tells_of_it),
+	CHECK_TEST(and_no_completion_queue_reports_it),
 	CHECK_TEST(nor_does_a_peer_have_to_care),
 	CHECK_END,
 };

@@ -281,17 +281,17 @@ static void holder_goes_on(enum way way)
 	end_all();
 }
 
-static void cell_that_is_held_stops_nobody_who_polls(void)
+static void cell_that_is_held_stops_no_poller(void)
 {
 	holder_goes_on(POLLS);
 }
 
-static void cell_that_is_held_stops_nobody_who_waits(void)
+static void cell_that_is_held_stops_no_waiter(void)
 {
 	holder_goes_on(WAITS);
 }
 
-static void cell_that_is_held_stops_nobody_who_waits_on_a_cno(void)
+static void cell_that_is_held_stops_no_waiter_on_a_cno(void)
 {
 	holder_goes_on(WAITS_ON_CNO);
 }
@@ -355,7 +355,7 @@ static void last_messages_are_taken_before_the_end(void)
 }
 
 /* A sender that was stopped between the request and the waking does not keep others from waking the service thread. */
-static void service_thread_is_rung_for_by_the_next_who_asks(void)
+static void the_next_request_rings_for_the_service_thread(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
 	DAT_LMR_TRIPLET segment;
@@ -383,13 +383,13 @@ static void service_thread_is_rung_for_by_the_next_who_asks(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(cell_that_is_held_stops_nobody_who_polls),
-	CHECK_TEST(cell_that_is_held_stops_nobody_who_waits),
-	CHECK_TEST(cell_that_is_held_stops_nobody_who_waits_on_a_cno),
+	CHECK_TEST(cell_that_is_held_stops_no_poller),
+	CHECK_TEST(cell_that_is_held_stops_no_waiter),
+	CHECK_TEST(cell_that_is_held_stops_no_waiter_on_a_cno),
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
 	CHECK_TEST(queue_may_be_freed_while_a_cell_is_held),
 	CHECK_TEST(last_messages_are_taken_before_the_end),
-	CHECK_TEST(service_thread_is_rung_for_by_the_next_who_asks),
+	CHECK_TEST(the_next_request_rings_for_the_service_thread),
 	CHECK_END
 };
 

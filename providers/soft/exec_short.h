@@ -6,14 +6,32 @@
 #include "send.h"
 #include "share.h"
 
+/* Returns true if this connection can have such requests, and this context of the peer may open memory that is mapped here. */
+static inline bool soft_maps(const struct soft_ep *ep, uint32_t context)
+{
+	return !ep->peer->self && !soft_ia(ep->base.obj.ia)->strict && soft_share_may(ep->peer, context);
+}
+
+/*
+ * Notes whether it makes sense to try the short way first. Where the peer's memory is not mapped here, every attempt would
+ * cost a lock. EP lock, open.
+ */
+static inline void soft_short_expect(struct soft_ep *ep, uint32_t context)
+{
+	bool maps = soft_maps(ep, context);
+
+	/* relaxed, both: a hint, which is written only if it changes, because threads that post read it without the lock */
+	if (atomic_load_explicit(&ep->maps, memory_order_relaxed) != maps)
+		atomic_store_explicit(&ep->maps, maps, memory_order_relaxed);
+}
+
 /*
  * Returns true if an RDMA request of `len` bytes and one segment may be such a request: no request waits before it, and
  * the peer's memory may be mapped here. `remote` is the program's. EP lock, open.
  */
 static inline bool soft_is_short(const struct soft_ep *ep, uint64_t len, const struct datp_rge *remote)
 {
-	return len && !ep->failing && !ep->peer->self && !soft_ia(ep->base.obj.ia)->strict &&
-	       soft_send_is_next(ep, ep->base.sq.posted) && soft_share_may(ep->peer, remote->rmr_context);
+	return len && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) && soft_maps(ep, remote->rmr_context);
 }
 
 /*

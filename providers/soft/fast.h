@@ -184,7 +184,9 @@ soft_plain_rdma(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 	bool done, biased;
 	uint64_t len;
 
+	/* relaxed: a hint, see soft_short_expect() */
 	if (__builtin_expect(!soft_plain_arguments(ep, iov, n, op) || !remote ||
+				     !atomic_load_explicit(&soft_ep(ep)->maps, memory_order_relaxed) ||
 				     (flags & ~(unsigned int)DAT_COMPLETION_SUPPRESS_FLAG) ||
 				     iov->len > ep->attr.max_rdma_size,
 			     0))

@@ -11,6 +11,7 @@
 #include "coop.h"
 #include "cq.h"
 #include "exec.h"
+#include "exec_short.h"
 #include "mr.h"
 #include "recv.h"
 #include "strict.h"
@@ -293,31 +294,41 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	return DATP_OK;
 }
 
+/* Queues an RDMA request, unless the connection has just ended: then it is left for the flush, as in soft_post_send(). */
+static inline void queue_rdma(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+			      const struct datp_rge *remote)
+{
+	struct soft_sqe e = { .remote = *remote };
+
+	if (!ep->open)
+		return;
+	soft_short_expect(ep, remote->rmr_context);
+	queue_request(ep, wqe, iov, n, &e);
+}
+
 enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe,
 				   const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
-	struct soft_sqe e = { .remote = *remote };
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
 
 	if (!err)
 		err = soft_strict_post(soft_ep(base), wqe, iov, n);
-	if (!err && soft_ep(base)->open)
-		queue_request(soft_ep(base), wqe, iov, n, &e);
+	if (!err)
+		queue_rdma(soft_ep(base), wqe, iov, n, remote);
 	return err;
 }
 
 enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
 				  const struct datp_sge *iov, int n, const struct datp_rge *remote)
 {
-	struct soft_sqe e = { .remote = *remote };
 	enum datp_err err =
 		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, true);
 
 	if (!err)
 		err = soft_strict_post(soft_ep(base), wqe, iov, n);
-	if (!err && soft_ep(base)->open)
-		queue_request(soft_ep(base), wqe, iov, n, &e);
+	if (!err)
+		queue_rdma(soft_ep(base), wqe, iov, n, remote);
 	return err;
 }
 

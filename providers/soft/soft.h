@@ -253,6 +253,11 @@ struct soft_ep {
 	uint32_t sq_reaped; /* requests before port->sq_done that are completed to the consumer */
 	uint32_t in_msg;    /* messages whose receives have completed */
 	/*
+	 * The last RDMA request of this connection that took the general way could have been a short one (exec_short.h), or
+	 * none has. EP lock; read without it as a hint.
+	 */
+	_Atomic bool maps;
+	/*
 	 * The latest value of soft_port.announced, or of what this side has executed itself. With
 	 * an SRQ: the places of the messages before it have been reached, as far as cells keep them.
 	 */

@@ -7,6 +7,7 @@
 #include "tests/soft/model_world.h"
 
 #include "providers/soft/exec.h"
+#include "providers/soft/send.h"
 
 #define SHORT 8 /* only the first byte is copied */
 
@@ -145,7 +146,45 @@ static void freed_region_is_not_touched(void)
 	world_explore(&scenario);
 }
 
+/* Posts a write by the general way. */
+static void write_generally(void)
+{
+	struct datp_ep *ep = &world.a.ep.base;
+	struct datp_wqe *wqe = &ep->sq.ring[ep->sq.posted & ep->sq.mask];
+	struct datp_sge sge = { .lmr_context = atomic_load(&world.ia->mr[1].context),
+				.addr = (uintptr_t)&world.a.out[0],
+				.len = SHORT };
+	struct datp_rge remote = { .rmr_context = sge.lmr_context, .addr = (uintptr_t)&world.b.in[0], .len = SHORT };
+
+	*wqe = (struct datp_wqe){ .ep = ep, .seq = ep->sq.posted++, .op = DATP_RDMA_WRITE, .len = SHORT };
+	CHECK(soft_post_rdma_write(ep, wqe, &sge, 1, &remote) == DATP_OK);
+	CHECK_EQ_INT(ep->sq.finished, ep->sq.posted);
+}
+
+static bool write_plainly(void)
+{
+	return world_write(&world.a, &world.a.out[0], &world.b.in[0], SHORT);
+}
+
+/* An attempt that fails costs a lock, so none is made until a request could have been short again. */
+static void short_way_is_tried_where_memory_is_mapped(void)
+{
+	struct soft_mr *mr = &world.ia->mr[1];
+
+	CHECK(write_plainly());
+	atomic_store(&mr->priv, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!write_plainly());
+	CHECK(atomic_load(&world.a.ep.maps));
+	write_generally();
+	CHECK(!atomic_load(&world.a.ep.maps));
+	atomic_store(&mr->priv, DAT_MEM_PRIV_ALL_FLAG | SOFT_MR_SHARED);
+	CHECK(!write_plainly());
+	write_generally();
+	CHECK(write_plainly());
+}
+
 static const struct check_test tests[] = {
+	CHECK_TEST(short_way_is_tried_where_memory_is_mapped),
 	CHECK_TEST(write_is_executed_once_whoever_looks),
 	CHECK_TEST(end_waits_for_a_write),
 	CHECK_TEST(end_does_not_wait_for_the_dead),

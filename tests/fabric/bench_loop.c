@@ -298,7 +298,8 @@ static inline bool poll_recv(struct side *s)
  * one instruction. The instructions that set and clear the flag are measured and subtracted.
  */
 static volatile sig_atomic_t traps;
-static void *trail[4096]; /* a ring of the addresses of the last instructions */
+/* a ring of the addresses of the last instructions; an imitated device executes many thousands in one call */
+static void *trail[1 << 17];
 
 enum { TRAIL = sizeof(trail) / sizeof(*trail) };
 

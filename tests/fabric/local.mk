@@ -162,7 +162,7 @@ tests_fabric_bench20_LDADD = -ldat2
 endif
 EXTRA_PROGRAMS += $(FABRIC_BENCH)
 CLEANFILES += $(FABRIC_BENCH)
-bench-fabric: all $(FABRIC_BENCH)
+bench-fabric: all $(FABRIC_BENCH) $(FABRIC_LIBS)
 	$(abs_top_srcdir)/tests/fabric/bench
 .PHONY: bench-fabric
 

@@ -20,7 +20,7 @@ dtestsrq_listens() { grep -q "@opendat-soft/$DAT_SOFT_REALM/.*/b0c0\$" /proc/net
 for ((round = 0; round < ${DAT20_ROUNDS:-1}; round++)); do
 	all_of_dtest dat20 soft0 localhost dtestsrq_listens
 	if [ "${CHECK_DEPTH-}" != brief ]; then
-		tap 'dat20: dtest runs without options' pair 'Test Complete. PASSED' 'dtest -P soft0 -s' 'dtest -P soft0 -h localhost'
+		tap 'dat20: dtest runs without options' pair_again 'Test Complete. PASSED' 'dtest -P soft0 -s' 'dtest -P soft0 -h localhost'
 	fi
 	dtestx_passes 'dat20: dtestx writes with immediate data, swaps and adds' soft0 localhost
 	dtestx_passes 'dat20: dtestx polls' soft0 localhost -p

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /*
- * The providers that have a table of 2.0. The wrappers are missing, because they have none, and so is
+ * The providers that have a table of 2.0. The wrappers are missing, because what is beneath decides whom they serve, and so is
  * libdaplcma.so.1, whose lines may mean OFED's library of this name.
  */
 static const char *const libraries[] = { "libdatsoft.so", "libdatib.so", "libdatiwarp.so" };

@@ -90,6 +90,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat12/dat12_table.c \
 	providers/common/dat12/ret.c \
 	providers/common/dat20/dat20.h \
+	providers/common/dat20/dat20_calls.h \
 	providers/common/dat20/dat20_cno.c \
 	providers/common/dat20/dat20_ep.c \
 	providers/common/dat20/dat20_event.c \
@@ -106,7 +107,9 @@ libdatp_core_la_SOURCES = \
 	providers/common/wrap/wrap.h \
 	providers/common/wrap/wrap.c \
 	providers/common/wrap/wrap_calls.c \
-	providers/common/wrap/wrap_plugin.c
+	providers/common/wrap/wrap_calls20.c \
+	providers/common/wrap/wrap_plugin.c \
+	providers/common/wrap/wrap_plugin20.c
 libdatp_core_la_LIBADD = libdatlog.la
 nodist_libdatp_core_la_SOURCES = providers/common/dat20/dat20_types.h
 
@@ -134,3 +137,4 @@ providers/common/dat20/dat20_types.h: $(srcdir)/providers/common/dat20/gen-types
 $(addprefix providers/common/dat20/libdatp_core_la-, \
 	dat20_cno.lo dat20_ep.lo dat20_event.lo dat20_extension.lo dat20_fast.lo dat20_ia.lo dat20_mem.lo dat20_named.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
 	providers/common/dat20/dat20_types.h
+$(addprefix providers/common/wrap/libdatp_core_la-, wrap_calls20.lo wrap_plugin20.lo): providers/common/dat20/dat20_types.h

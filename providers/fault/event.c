@@ -3,10 +3,15 @@
  * The events that the program gets from endpoints with injected faults, and asynchronous errors.
  * Invariant: their sequence is one that the standard allows: a failed completion is followed by
  * flushed ones, the connection by one event of its end, and an attempt has one outcome.
+ *
+ * Events are used as those of DAT 1.2: what is used of them here is the same in 2.0 (layout.c), except for the length.
  */
 #include <stdlib.h>
 
 #include "fault.h"
+
+/* DAT_IB_DTO_EVENT of <dat2/dat_ib_extensions.h>, which begins as the event of any other DTO. */
+#define EXTENSION_DTO 0x40000u
 
 static struct fault_ep *ep_find_locked(struct fault *fault, DAT_EP_HANDLE ep)
 {
@@ -63,7 +68,7 @@ static bool is_connected(struct fault *fault, DAT_EP_HANDLE ep)
 			    (uintptr_t)&request_idle };
 
 	return datp_wrap_beneath(&fault->base, DATP_CALL_ep_get_status, arg) == DAT_SUCCESS &&
-	       state == DAT_EP_STATE_CONNECTED;
+	       (int)state == fault->layout->connected;
 }
 
 void fault_break(struct fault *fault, DAT_EP_HANDLE ep, bool broken)
@@ -166,16 +171,14 @@ bool fault_async_take(struct fault *fault, DAT_EVENT *event)
 static bool is_of(struct fault *fault, const DAT_EVENT *event, enum fault_target target)
 {
 	DAT_EP_HANDLE ep = event->event_data.dto_completion_event_data.ep_handle;
-	DAT_EP_PARAM param;
-	uint64_t arg[3] = { (uintptr_t)ep,
-			    DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE,
-			    (uintptr_t)&param };
+	uint64_t param[FAULT_PARAM_MAX / sizeof(uint64_t)] = { 0 };
+	uint64_t arg[3] = { (uintptr_t)ep, fault->layout->ep_evds, (uintptr_t)param };
+	DAT_EVD_HANDLE recv, request;
 
-	if (datp_wrap_beneath(&fault->base, DATP_CALL_ep_query, arg) != DAT_SUCCESS ||
-	    param.recv_evd_handle == param.request_evd_handle)
+	if (datp_wrap_beneath(&fault->base, DATP_CALL_ep_query, arg) != DAT_SUCCESS)
 		return false;
-	return event->evd_handle ==
-	       (target == FAULT_RECV ? param.recv_evd_handle : param.request_evd_handle);
+	fault->layout->evds(param, &recv, &request);
+	return recv != request && event->evd_handle == (target == FAULT_RECV ? recv : request);
 }
 
 static void completion_fail(struct fault *fault, DAT_EVENT *event, uint32_t status)
@@ -195,7 +198,7 @@ static void completion_fail(struct fault *fault, DAT_EVENT *event, uint32_t stat
 	if (!at)
 		return;
 	dto->status = (DAT_DTO_COMPLETION_STATUS)status;
-	dto->transfered_length = 0;
+	fault->layout->no_length(event);
 	disconnect(fault, dto->ep_handle);
 }
 
@@ -213,7 +216,7 @@ static void completion(struct fault *fault, DAT_EVENT *event)
 	pthread_mutex_unlock(&fault->lock);
 	if (flushed) {
 		dto->status = DAT_DTO_ERR_FLUSHED;
-		dto->transfered_length = 0;
+		fault->layout->no_length(event);
 		return;
 	}
 	for (struct fault_rule *rule = fault->rules; rule; rule = rule->next) {
@@ -264,7 +267,8 @@ bool fault_event(struct fault *fault, DAT_EVENT *event)
 {
 	if (!fault->rules)
 		return true;
-	switch (event->event_number) {
+	switch ((unsigned int)event->event_number) {
+	case EXTENSION_DTO:
 	case DAT_DTO_COMPLETION_EVENT:
 		completion(fault, event);
 		return true;

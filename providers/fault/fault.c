@@ -50,12 +50,12 @@ static bool answers_wait(struct fault *fault, const uint64_t *arg)
  */
 static bool answers_cno_wait(struct fault *fault, const uint64_t *arg)
 {
-	DAT_EVD_PARAM param = { .cno_handle = DAT_HANDLE_NULL };
-	uint64_t query[3] = { (uintptr_t)fault->base.async, DAT_EVD_FIELD_CNO, (uintptr_t)&param };
+	uint64_t param[FAULT_PARAM_MAX / sizeof(uint64_t)] = { 0 };
+	uint64_t query[3] = { (uintptr_t)fault->base.async, fault->layout->evd_cno, (uintptr_t)param };
 
 	if (!arg[2] ||
 	    datp_wrap_beneath(&fault->base, DATP_CALL_evd_query, query) != DAT_SUCCESS ||
-	    param.cno_handle != (DAT_CNO_HANDLE)(uintptr_t)arg[0] || !fault_async_tell(fault))
+	    fault->layout->cno(param) != (DAT_CNO_HANDLE)(uintptr_t)arg[0] || !fault_async_tell(fault))
 		return false;
 	*(DAT_EVD_HANDLE *)(uintptr_t)arg[2] = fault->base.async;
 	return true;
@@ -71,7 +71,7 @@ static DAT_RETURN sliced_wait(struct fault *fault, const struct datp_wrap_call *
 	bool for_ever = left == DAT_TIMEOUT_INFINITE;
 	DAT_RETURN ret;
 
-	memcpy(slice, call->arg, (size_t)datp_call_args(call->id, &args) * sizeof(*slice));
+	memcpy(slice, call->arg, (size_t)datp_wrap_args(&fault->base, call->id, &args) * sizeof(*slice));
 	for (;;) {
 		if (answers(fault, call->arg))
 			return DAT_SUCCESS;
@@ -242,6 +242,7 @@ static enum datp_err fault_open(struct datp_wrap *wrap, const char *params)
 	enum datp_err err;
 
 	pthread_mutex_init(&fault->lock, NULL);
+	fault->layout = datp_wrap_major(wrap) == 2 ? &fault_layout20 : &fault_layout12;
 	if (!fault_rules_parse(fault, params))
 		return DATP_ERR_PARAM;
 	err = apply_at_open(fault);
@@ -256,6 +257,7 @@ static const struct datp_wrap_ops fault_ops = {
 	.close = fault_close,
 	.before = fault_before,
 	.after = fault_after,
+	.apis = DATP_WRAP_API_20,
 };
 
 DATP_WRAPPER("fault", fault_ops)

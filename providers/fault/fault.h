@@ -9,6 +9,8 @@
 
 #include <datp/wrap.h>
 
+#include "layout.h"
+
 /* What a rule applies to: a call, or a completion on its way to the program. */
 enum fault_target { FAULT_CALL, FAULT_REQUEST, FAULT_RECV };
 
@@ -53,6 +55,7 @@ struct fault_async {
 
 struct fault {
 	struct datp_wrap base;
+	const struct fault_layout *layout; /* of the program's API */
 	struct fault_rule *rules; /* constant except for their counts */
 	bool has_async;
 	pthread_mutex_t lock; /* no other lock is taken under it */

@@ -13,8 +13,6 @@
 
 #include "trace.h"
 
-#define SEGMENTS_SHOWN 4
-
 void trace_put(struct trace_text *text, const char *fmt, ...)
 {
 	va_list args;
@@ -58,11 +56,11 @@ void trace_put_string(struct trace_text *text, const char *string)
 	}
 }
 
-const char *trace_ret_name(DAT_RETURN ret, char *room, size_t size)
+const char *trace_ret_name(const struct datp_wrap *wrap, DAT_RETURN ret, char *room, size_t size)
 {
 	const char *type, *subtype;
 
-	if (dat_strerror(ret, &type, &subtype) != DAT_SUCCESS) {
+	if (datp_wrap_strerror(wrap, ret, &type, &subtype) != DAT_SUCCESS) {
 		snprintf(room, size, "0x%x", ret);
 		return room;
 	}
@@ -70,112 +68,6 @@ const char *trace_ret_name(DAT_RETURN ret, char *room, size_t size)
 		return type;
 	snprintf(room, size, "%s %s", type, subtype);
 	return room;
-}
-
-static const char *event_name(DAT_EVENT_NUMBER number)
-{
-#define NAME(e)                                                                                    \
-	case e:                                                                                    \
-		return #e
-	switch (number) {
-		NAME(DAT_DTO_COMPLETION_EVENT);
-		NAME(DAT_RMR_BIND_COMPLETION_EVENT);
-		NAME(DAT_CONNECTION_REQUEST_EVENT);
-		NAME(DAT_CONNECTION_EVENT_ESTABLISHED);
-		NAME(DAT_CONNECTION_EVENT_PEER_REJECTED);
-		NAME(DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-		NAME(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-		NAME(DAT_CONNECTION_EVENT_DISCONNECTED);
-		NAME(DAT_CONNECTION_EVENT_BROKEN);
-		NAME(DAT_CONNECTION_EVENT_TIMED_OUT);
-		NAME(DAT_CONNECTION_EVENT_UNREACHABLE);
-		NAME(DAT_ASYNC_ERROR_EVD_OVERFLOW);
-		NAME(DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-		NAME(DAT_ASYNC_ERROR_EP_BROKEN);
-		NAME(DAT_ASYNC_ERROR_TIMED_OUT);
-		NAME(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
-		NAME(DAT_SOFTWARE_EVENT);
-	default:
-		return NULL;
-	}
-#undef NAME
-}
-
-static const char *status_name(DAT_DTO_COMPLETION_STATUS status)
-{
-#define NAME(e)                                                                                    \
-	case e:                                                                                    \
-		return #e
-	switch (status) {
-		NAME(DAT_DTO_SUCCESS);
-		NAME(DAT_DTO_ERR_FLUSHED);
-		NAME(DAT_DTO_ERR_LOCAL_LENGTH);
-		NAME(DAT_DTO_ERR_LOCAL_EP);
-		NAME(DAT_DTO_ERR_LOCAL_PROTECTION);
-		NAME(DAT_DTO_ERR_BAD_RESPONSE);
-		NAME(DAT_DTO_ERR_REMOTE_ACCESS);
-		NAME(DAT_DTO_ERR_REMOTE_RESPONDER);
-		NAME(DAT_DTO_ERR_TRANSPORT);
-		NAME(DAT_DTO_ERR_RECEIVER_NOT_READY);
-		NAME(DAT_DTO_ERR_PARTIAL_PACKET);
-	default:
-		return "?";
-	}
-#undef NAME
-}
-
-static void put_event(struct trace_text *text, const DAT_EVENT *event)
-{
-	const char *name = event_name(event->event_number);
-
-	if (name)
-		trace_put(text, "{%s", name);
-	else
-		trace_put(text, "{event 0x%x", event->event_number);
-	switch (event->event_number) {
-	case DAT_DTO_COMPLETION_EVENT: {
-		const DAT_DTO_COMPLETION_EVENT_DATA *dto =
-			&event->event_data.dto_completion_event_data;
-
-		trace_put(text, " ep=%p cookie=0x%" PRIx64 " %s length=%" PRIu64, dto->ep_handle,
-			  (uint64_t)dto->user_cookie.as_64, status_name(dto->status),
-			  (uint64_t)dto->transfered_length);
-		break;
-	}
-	case DAT_RMR_BIND_COMPLETION_EVENT: {
-		const DAT_RMR_BIND_COMPLETION_EVENT_DATA *rmr =
-			&event->event_data.rmr_completion_event_data;
-
-		trace_put(text, " rmr=%p cookie=0x%" PRIx64 " %s", rmr->rmr_handle,
-			  (uint64_t)rmr->user_cookie.as_64, status_name(rmr->status));
-		break;
-	}
-	case DAT_CONNECTION_REQUEST_EVENT: {
-		const DAT_CR_ARRIVAL_EVENT_DATA *cr = &event->event_data.cr_arrival_event_data;
-
-		trace_put(text, " cr=%p qual=%" PRIu64, cr->cr_handle, (uint64_t)cr->conn_qual);
-		break;
-	}
-	case DAT_SOFTWARE_EVENT:
-		trace_put(text, " pointer=%p", event->event_data.software_event_data.pointer);
-		break;
-	default:
-		if ((event->event_number & 0xff000) == (DAT_CONNECTION_EVENT_ESTABLISHED & 0xff000))
-			trace_put(text, " ep=%p private_data_size=%d",
-				  event->event_data.connect_event_data.ep_handle,
-				  event->event_data.connect_event_data.private_data_size);
-	}
-	trace_put(text, "}");
-}
-
-static void put_segments(struct trace_text *text, const DAT_LMR_TRIPLET *iov, int n)
-{
-	trace_put(text, "[");
-	for (int i = 0; iov && i < n && i < SEGMENTS_SHOWN; i++)
-		trace_put(text, "%s{0x%x 0x%" PRIx64 "+%" PRIu64 "}", i ? " " : "",
-			  iov[i].lmr_context, (uint64_t)iov[i].virtual_address,
-			  (uint64_t)iov[i].segment_length);
-	trace_put(text, n > SEGMENTS_SHOWN ? " ...]" : "]");
 }
 
 static void put_address(struct trace_text *text, const struct sockaddr *address)
@@ -203,7 +95,7 @@ static uint64_t word_at(const void *at, size_t size)
 }
 
 /* Appends the target of an OUT argument. The call has succeeded. */
-static void put_out(struct trace_text *text, enum datp_arg_kind kind, const void *at)
+static void put_out(struct trace_text *text, const struct trace_api *api, enum datp_arg_kind kind, const void *at)
 {
 	switch (kind) {
 	case DATP_ARG_OUT_HANDLE:
@@ -222,11 +114,11 @@ static void put_out(struct trace_text *text, enum datp_arg_kind kind, const void
 		trace_put(text, "0x%" PRIx64, word_at(at, 8));
 		break;
 	default:
-		put_event(text, at);
+		api->put_event(text, at);
 	}
 }
 
-static void put_value(struct trace_text *text, const struct datp_wrap_call *call,
+static void put_value(struct trace_text *text, const struct trace_api *api, const struct datp_wrap_call *call,
 		      const struct datp_arg *args, int i)
 {
 	uint64_t word = call->arg[i];
@@ -254,18 +146,15 @@ static void put_value(struct trace_text *text, const struct datp_wrap_call *call
 		break;
 	case DATP_ARG_IOV:
 		/* if a call refused its arguments, the number may be wrong */
-		put_segments(text, at, call->ret == DAT_SUCCESS ? n : 0);
+		api->put_segments(text, at, call->ret == DAT_SUCCESS ? n : 0);
 		break;
 	case DATP_ARG_TARGET:
 		if (call->ret == DAT_SUCCESS && at)
-			trace_put(text, "{0x%x 0x%" PRIx64 "+%" PRIu64 "}",
-				  ((const DAT_RMR_TRIPLET *)at)->rmr_context,
-				  (uint64_t)((const DAT_RMR_TRIPLET *)at)->target_address,
-				  (uint64_t)((const DAT_RMR_TRIPLET *)at)->segment_length);
+			api->put_target(text, at);
 		break;
 	case DATP_ARG_EVENT_IN:
 		if (call->ret == DAT_SUCCESS && at)
-			put_event(text, at);
+			api->put_event(text, at);
 		break;
 	case DATP_ARG_OUT_HANDLE:
 	case DATP_ARG_OUT_INT:
@@ -274,21 +163,25 @@ static void put_value(struct trace_text *text, const struct datp_wrap_call *call
 	case DATP_ARG_OUT_HEX64:
 	case DATP_ARG_EVENT:
 		if (call->ret == DAT_SUCCESS && at)
-			put_out(text, args[i].kind, at);
+			put_out(text, api, args[i].kind, at);
 		break;
 	default:
 		trace_put(text, "0x%" PRIx64, word);
 	}
 }
 
-void trace_print_args(struct trace_text *text, const struct datp_wrap_call *call)
+void trace_print_args(struct trace_text *text, const struct datp_wrap *wrap, const struct datp_wrap_call *call)
 {
+	const struct trace_api *api = datp_wrap_major(wrap) == 2 ? &trace_api20 : &trace_api12;
 	const struct datp_arg *args;
-	int n = datp_call_args(call->id, &args);
+	int n = datp_wrap_args(wrap, call->id, &args);
 
 	for (int i = 0; i < n; i++) {
 		put_name(text, args[i].name);
-		put_value(text, call, args, i);
+		if (call->id == DATP_CALL_extension_op && i == 1)
+			api->put_op(text, (unsigned int)call->arg[i]);
+		else
+			put_value(text, api, call, args, i);
 		put_end(text);
 	}
 }

@@ -45,15 +45,15 @@ static bool trace_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 }
 
 /* One line of text: time, thread, call, result, duration. */
-static size_t record_text(const struct datp_wrap_call *call, const char *ret, uint64_t from,
-			  uint64_t took, char *record)
+static size_t record_text(const struct datp_wrap *wrap, const struct datp_wrap_call *call, const char *ret,
+			  uint64_t from, uint64_t took, char *record)
 {
 	struct trace_text text = { .at = record, .room = RECORD_MAX - 2 };
 
 	trace_put(&text, "%" PRIu64 ".%06u %d/%d dat_%s(", from / 1000000000,
 		  (unsigned int)(from / 1000 % 1000000), (int)getpid(), (int)gettid(),
 		  datp_call_name(call->id));
-	trace_print_args(&text, call);
+	trace_print_args(&text, wrap, call);
 	trace_put(&text, ") = %s <%" PRIu64 ".%03uus>", ret, took / 1000,
 		  (unsigned int)(took % 1000));
 	*text.at++ = '\n';
@@ -73,7 +73,7 @@ static size_t record_json(const struct datp_wrap *wrap, const struct datp_wrap_c
 	char *end;
 
 	trace_put_string(&name, wrap->beneath);
-	trace_print_args(&text, call);
+	trace_print_args(&text, wrap, call);
 	if (text.room <= 1) {
 		/* back to the end of an argument */
 		end = strstr(args, "\", \"") ? args + sizeof(args) - 1 : args;
@@ -103,9 +103,9 @@ static void trace_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	if (!trace->polls && call->id == DATP_CALL_evd_dequeue &&
 	    DAT_GET_TYPE(call->ret) == DAT_QUEUE_EMPTY)
 		return;
-	ret = trace_ret_name(call->ret, room, sizeof(room));
+	ret = trace_ret_name(wrap, call->ret, room, sizeof(room));
 	if (trace->format == TRACE_TEXT)
-		len = record_text(call, ret, from, now - from, record);
+		len = record_text(wrap, call, ret, from, now - from, record);
 	else
 		len = record_json(wrap, call, ret, from, now - from, record);
 	trace_output_write(trace->output, record, len);
@@ -175,6 +175,7 @@ static const struct datp_wrap_ops trace_ops = {
 	.close = trace_close,
 	.before = trace_before,
 	.after = trace_after,
+	.apis = DATP_WRAP_API_20,
 };
 
 DATP_WRAPPER("trace", trace_ops)

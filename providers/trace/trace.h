@@ -8,6 +8,8 @@
 
 #include <datp/wrap.h>
 
+#include "text.h"
+
 enum trace_format { TRACE_TEXT, TRACE_CHROME };
 
 /*
@@ -22,17 +24,9 @@ void trace_output_close(struct trace_output *output);
 /* Writes one record, completely or not at all. */
 void trace_output_write(struct trace_output *output, const char *record, size_t len);
 
-/* print.c: a call as text, which is truncated at the end of the space. */
-struct trace_text {
-	char *at;
-	size_t room;
-	bool json; /* "name": "value" pairs instead of name=value */
-	bool some; /* at least one was written */
-};
-
-void trace_put(struct trace_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* print.c: a call as text */
 void trace_put_string(struct trace_text *text, const char *string);
-void trace_print_args(struct trace_text *text, const struct datp_wrap_call *call);
-const char *trace_ret_name(DAT_RETURN ret, char *room, size_t size);
+void trace_print_args(struct trace_text *text, const struct datp_wrap *wrap, const struct datp_wrap_call *call);
+const char *trace_ret_name(const struct datp_wrap *wrap, DAT_RETURN ret, char *room, size_t size);
 
 #endif

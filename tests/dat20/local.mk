@@ -48,6 +48,15 @@ tests_dat20_fast_test_LDADD = libdat2.la
 EXTRA_tests_dat20_fast_test_DEPENDENCIES = libdatsoft.la template20.la template_sdk07.la
 TESTS += tests/dat20/fast_test
 
+# The wrappers, under a program of 2.0.
+check_PROGRAMS += tests/dat20/story
+tests_dat20_story_SOURCES = tests/sdk/story.c
+tests_dat20_story_CPPFLAGS = $(AM_CPPFLAGS) -DSTORY_API_20
+tests_dat20_story_LDADD = libdat2.la
+EXTRA_DIST += tests/dat20/wrapped.sh
+TESTS += tests/dat20/wrapped.sh
+tests/dat20/wrapped.log: datconform-2.0$(EXEEXT) tests/dat20/story$(EXEEXT) libdatsoft.la libdat-trace.la libdat-fault.la
+
 check_PROGRAMS += tests/dat20/lines_test
 tests_dat20_lines_test_SOURCES = tests/dat20/lines_test.c
 tests_dat20_lines_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"' \

@@ -16,7 +16,7 @@ providers/common/base   log
 providers/common/core   providers/common/base
 providers/common/dat12  providers/common/core providers/common/base registry registry/front registry/dat12
 providers/common/dat20  providers/common/dat12 providers/common/core providers/common/base
-providers/common/wrap   providers/common/dat12 providers/common/core providers/common/base registry registry/front registry/dat12
+providers/common/wrap   providers/common/dat20 providers/common/dat12 providers/common/core providers/common/base registry registry/front registry/dat12
 providers/soft          (libdatp)
 providers/rdma          (libdatp)
 providers/ib            providers/rdma (libdatp)

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two endpoints of one process connect, three messages go from a to b, and they part; what the
- * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER.
+ * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER. If it is compiled
+ * with STORY_API_20, it is a program of DAT 2.0.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef STORY_API_20
+#include <dat2/udat.h>
+#define ADDRESSES DAT_VA_TYPE_VA,
+/* an EVD without completions gives the class as well */
+#define EMPTY	  ((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_QUEUE_EMPTY)
+#else
 #include <dat/udat.h>
+#define ADDRESSES
+#define EMPTY	  ((DAT_RETURN)DAT_QUEUE_EMPTY)
+#endif
 
 #define PATIENCE 20000000
 #define MESSAGES 3
@@ -166,7 +176,7 @@ static bool open_all(const char *adapter, DAT_CONN_QUAL *qual, DAT_IA_ATTR *attr
 	       did("pz_create", dat_pz_create(ia, &pz)) &&
 	       did("lmr_create",
 		   dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
-				  DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, &rmr, &size, &at)) &&
+				  DAT_MEM_PRIV_ALL_FLAG, ADDRESSES &lmr, &context, &rmr, &size, &at)) &&
 	       did("evd_create",
 		   dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd)) &&
 	       did("psp_create", dat_psp_create_any(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
@@ -208,7 +218,7 @@ int main(int argc, char **argv)
 	while ((ret = dat_evd_dequeue(a.connect, &event)) == DAT_SUCCESS)
 		printf("a %s\n", conn_name(event.event_number));
 	/* programs compare the whole value */
-	if (ret != DAT_QUEUE_EMPTY)
+	if (ret != EMPTY)
 		printf("evd_dequeue returns 0x%x\n", (unsigned int)ret);
 	tell_async(&a);
 	if (!did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG)))

@@ -65,6 +65,8 @@ static inline DAT_LMR_TRIPLET dat20_segment(const DAT20_LMR_TRIPLET *from)
 
 /* dat20_table.c */
 void dat20_table_fill(struct plugin *plugin);
+/* Returns whether a table is the beginning of a struct dat20_tables of this library. */
+bool dat20_made(const void *table);
 
 /* dat20_ia.c */
 DAT20_IA_OPEN_FUNC dat20_ia_opener(struct plugin *plugin);
@@ -133,7 +135,11 @@ DAT_RETURN dat20_rmr_bind(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT20_LMR_TRIPLE
 			  DAT20_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT20_COMPLETION_FLAGS,
 			  DAT_RMR_CONTEXT *);
 
-/* dat20_plugin.c */
+/* dat20_plugin.c: registrations, whose table begins with a struct dat20_provider; and any function of libdat2, or NULL. */
+DAT_RETURN dat20_announce(struct plugin *plugin);
+bool dat20_withdraw(struct plugin *plugin);
+DAT_IA_HANDLE dat20_shown(struct datp_ia *ia);
+void *dat20_registry_function(const char *name);
 extern const struct edge *const dat20_edge;
 
 #endif

@@ -13,7 +13,7 @@
 typedef DAT_RETURN (*registration)(const struct dat20_provider *, const DAT_PROVIDER_INFO *);
 
 /* Returns a function of libdat2, or NULL if no libdat2 is loaded. */
-static void *registry_function(const char *name)
+void *dat20_registry_function(const char *name)
 {
 	void *found = dlvsym(RTLD_DEFAULT, name, "DAT_2.0");
 	void *library;
@@ -29,31 +29,29 @@ static void *registry_function(const char *name)
 	return found;
 }
 
-static DAT_RETURN announce(struct plugin *plugin)
+DAT_RETURN dat20_announce(struct plugin *plugin)
 {
-	registration add = (registration)(uintptr_t)registry_function("dat_registry_add_provider");
-	const struct dat20_tables *tables = plugin->table;
+	registration add = (registration)(uintptr_t)dat20_registry_function("dat_registry_add_provider");
 
 	if (!add)
 		return dat20_error(DAT20_PROVIDER_NOT_FOUND);
-	return add(&tables->shown, &plugin->info);
+	return add(plugin->table, &plugin->info);
 }
 
-static bool withdraw(struct plugin *plugin)
+bool dat20_withdraw(struct plugin *plugin)
 {
-	registration take = (registration)(uintptr_t)registry_function("dat_registry_remove_provider");
-	const struct dat20_tables *tables = plugin->table;
+	registration take = (registration)(uintptr_t)dat20_registry_function("dat_registry_remove_provider");
 
-	return !take || DAT_GET_TYPE(take(&tables->shown, &plugin->info)) != DAT20_PROVIDER_IN_USE;
+	return !take || DAT_GET_TYPE(take(plugin->table, &plugin->info)) != DAT20_PROVIDER_IN_USE;
 }
 
-static DAT_IA_HANDLE shown(struct datp_ia *ia)
+DAT_IA_HANDLE dat20_shown(struct datp_ia *ia)
 {
 	DAT_RETURN (*translate)(unsigned long, DAT_IA_HANDLE *);
 	DAT_IA_HANDLE number;
 
 	translate = (DAT_RETURN(*)(unsigned long, DAT_IA_HANDLE *))(uintptr_t)
-		registry_function("dats_get_ia_handle");
+		dat20_registry_function("dats_get_ia_handle");
 	return translate && translate((unsigned long)ia, &number) == DAT_SUCCESS ? number : ia;
 }
 
@@ -64,9 +62,9 @@ static DAT_IA_HANDLE shown(struct datp_ia *ia)
 static const struct dat12_edge edge = {
 	.edge = { .table_size = sizeof(struct dat20_tables),
 		  .table_fill = dat20_table_fill,
-		  .announce = announce,
-		  .withdraw = withdraw,
-		  .shown = shown,
+		  .announce = dat20_announce,
+		  .withdraw = dat20_withdraw,
+		  .shown = dat20_shown,
 		  .srq_end_is_error = true,
 		  .has_extensions = true },
 	.open = dat12_open,

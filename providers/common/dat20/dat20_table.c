@@ -153,6 +153,11 @@ static const struct dat20_provider dat20_template = {
 	.ia_ha_related_func = no_ia_ha_related,
 };
 
+bool dat20_made(const void *table)
+{
+	return ((const struct dat20_provider *)table)->ia_close_func == same_ia_close;
+}
+
 void dat20_table_fill(struct plugin *plugin)
 {
 	struct dat20_tables *tables = plugin->table;

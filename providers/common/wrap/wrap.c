@@ -18,25 +18,23 @@
 #include "providers/common/dat12/dat12.h"
 #include "wrap.h"
 
-/* No header of the standard declares it: stores the pointer behind the integer of an IA. */
-extern DAT_RETURN dats_get_ia_handle(unsigned long handle, DAT_IA_HANDLE *ia);
-
-/* A lower value is one of libdat's integers, or not a handle. */
+/* A lower value is one of the registry's integers, or not a handle. */
 #define POINTER_MIN ((uintptr_t)65536)
 
 struct layer {
-	DAT_PROVIDER table; /* first, because the objects point at it */
+	const void *table[WRAP_TABLE_MAX / sizeof(void *)]; /* of `api`; first, because the objects point at it */
 	struct layer *next; /* layers_lock, while unused */
 	_Atomic bool live;
 	_Atomic uint32_t calls; /* calls that are running */
 	/* The rest is constant while the layer is live. */
-	const DAT_PROVIDER *beneath;
+	const struct wrap_api *api;
+	const void *beneath; /* a table of `api` */
 	/* the layer whose table `beneath` is, or NULL if the table is another provider's */
 	struct layer *under;
 	struct plugin *plugin;
 	struct datp_wrap_ops ops; /* complete: no op is NULL */
 	struct datp_wrap *wrap;
-	DAT_IA_HANDLE handle; /* libdat's handle of the IA beneath */
+	DAT_IA_HANDLE handle; /* the registry's handle of the IA beneath */
 	char name[DAT_NAME_MAX_LENGTH];
 };
 
@@ -114,39 +112,22 @@ static void layer_kill(struct layer *layer)
 /* Adopts an object of the IA beneath that is seen for the first time; ignores any other handle. */
 static void adopt(struct layer *layer, DAT_HANDLE handle)
 {
-	const DAT_PROVIDER **word = handle;
-	const DAT_PROVIDER *was;
+	const void **word = handle;
+	const void *was;
 
 	if ((uintptr_t)handle < POINTER_MIN || ((uintptr_t)handle & 7))
 		return;
 	/* acquire, release: a thread that finds the object adopted may call through the table */
 	was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	if (was == layer->beneath)
-		__atomic_compare_exchange_n(word, &was, &layer->table, false, __ATOMIC_RELEASE,
+		__atomic_compare_exchange_n(word, &was, layer->table, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
-}
-
-static void adopt_event(struct layer *layer, const DAT_EVENT *event)
-{
-	switch (event->event_number) {
-	case DAT_CONNECTION_REQUEST_EVENT:
-		adopt(layer, event->event_data.cr_arrival_event_data.cr_handle);
-		break;
-	case DAT_DTO_COMPLETION_EVENT:
-	case DAT_RMR_BIND_COMPLETION_EVENT:
-	case DAT_SOFTWARE_EVENT:
-		break;
-	default:
-		/* a connection event contains an endpoint that the provider may have created */
-		if ((event->event_number & 0xff000) == (DAT_CONNECTION_EVENT_ESTABLISHED & 0xff000))
-			adopt(layer, event->event_data.connect_event_data.ep_handle);
-	}
 }
 
 static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t *w)
 {
 	const struct datp_arg *args;
-	int n = datp_call_args(id, &args);
+	int n = layer->api->args(id, &args);
 
 	for (int i = 0; i < n; i++) {
 		void *at = (void *)(uintptr_t)w[i];
@@ -157,7 +138,7 @@ static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t
 		if (args[i].kind == DATP_ARG_OUT_HANDLE && id != DATP_CALL_ia_query)
 			adopt(layer, *(DAT_HANDLE *)at);
 		else if (args[i].kind == DATP_ARG_EVENT)
-			adopt_event(layer, at);
+			adopt(layer, layer->api->event_brings(at));
 	}
 	if (id == DATP_CALL_cr_query && (w[1] & DAT_CR_FIELD_LOCAL_EP_HANDLE))
 		adopt(layer, ((const DAT_CR_PARAM *)(uintptr_t)w[2])->local_ep_handle);
@@ -172,7 +153,10 @@ static bool is_wait(enum datp_call id)
 	return id == DATP_CALL_evd_wait || id == DATP_CALL_cno_wait;
 }
 
-/* Writes the adapter's name: that by which dat.conf names this wrapper, not the adapter beneath. */
+/*
+ * Writes the adapter's name: that by which dat.conf names this wrapper, not the adapter beneath. Both APIs have it first,
+ * and the same bit for it in the mask.
+ */
 static void ia_queried(struct layer *layer, const uint64_t *w)
 {
 	DAT_IA_ATTR *attr = (DAT_IA_ATTR *)(uintptr_t)w[3];
@@ -182,16 +166,16 @@ static void ia_queried(struct layer *layer, const uint64_t *w)
 }
 
 /* The provider's own part of a call; in a wait, the thread may be cancelled in this part. */
-static DAT_RETURN provider_call(const DAT_PROVIDER *to, enum datp_call id, const uint64_t *w)
+static DAT_RETURN provider_call(const struct layer *layer, enum datp_call id, const uint64_t *w)
 {
 	struct cancel *own = waiting;
 	DAT_RETURN ret;
 
 	if (!is_wait(id) || !own)
-		return wrap_invoke(to, id, w);
+		return layer->api->invoke(layer->beneath, id, w);
 	waiting = NULL; /* the thread may end in this call */
 	cancel_restore(own);
-	ret = wrap_invoke(to, id, w);
+	ret = layer->api->invoke(layer->beneath, id, w);
 	cancel_off(own);
 	waiting = own;
 	return ret;
@@ -202,7 +186,7 @@ static DAT_RETURN beneath_call(struct layer *layer, enum datp_call id, const uin
 	DAT_RETURN ret;
 
 	ret = layer->under ? layer_call(layer->under, id, w)
-			   : provider_call(layer->beneath, id, w);
+			   : provider_call(layer, id, w);
 	if (ret == DAT_SUCCESS)
 		adopt_results(layer, id, w);
 	if (ret == DAT_SUCCESS && id == DATP_CALL_ia_query)
@@ -224,7 +208,7 @@ static DAT_RETURN hooked_call(struct layer *layer, enum datp_call id, const uint
 /* Hooks hold locks, so they are not cancelled; the provider's own part of a wait is. */
 static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint64_t *w)
 {
-	DAT_RETURN ret = datp_ret(DATP_ERR_HANDLE);
+	DAT_RETURN ret = layer->api->ret(datp_ret(DATP_ERR_HANDLE));
 	struct cancel own, *outer;
 
 	cancel_off(&own);
@@ -245,14 +229,14 @@ static DAT_RETURN layer_call(struct layer *layer, enum datp_call id, const uint6
  * freed the object (the word is NULL), and even created another in its memory, which has not been
  * adopted yet.
  */
-DAT_RETURN wrap_enter(DAT_HANDLE handle, enum datp_call id, const uint64_t *w)
+DAT_RETURN wrap_enter(const struct wrap_api *api, DAT_HANDLE handle, enum datp_call id, const uint64_t *w)
 {
-	const DAT_PROVIDER *table = __atomic_load_n((const DAT_PROVIDER **)handle, __ATOMIC_ACQUIRE);
+	const void *table = __atomic_load_n((const void **)handle, __ATOMIC_ACQUIRE);
 
 	if (!table)
-		return datp_ret(DATP_ERR_HANDLE);
-	if (!wrap_is_ours(table))
-		return wrap_invoke(table, id, w);
+		return api->ret(datp_ret(DATP_ERR_HANDLE));
+	if (!api->is_ours(table))
+		return api->invoke(table, id, w);
 	return layer_call((struct layer *)(uintptr_t)table, id, w);
 }
 
@@ -268,6 +252,11 @@ static struct wrap_box *box_of(struct datp_wrap *wrap)
 	return (struct wrap_box *)(void *)((char *)wrap - offsetof(struct wrap_box, wrap));
 }
 
+static const struct layer *layer_of(const struct datp_wrap *wrap)
+{
+	return ((const struct wrap_box *)(const void *)((const char *)wrap - offsetof(struct wrap_box, wrap)))->layer;
+}
+
 DATP_API DAT_RETURN datp_wrap_beneath(struct datp_wrap *wrap, enum datp_call id,
 				      const uint64_t *arg)
 {
@@ -275,8 +264,24 @@ DATP_API DAT_RETURN datp_wrap_beneath(struct datp_wrap *wrap, enum datp_call id,
 
 	if ((unsigned int)id >= DATP_CALL_COUNT || id == DATP_CALL_ia_open ||
 	    id == DATP_CALL_ia_close)
-		return dat12_arg(2);
+		return layer->api->ret(dat12_arg(2));
 	return beneath_call(layer, id, arg);
+}
+
+DATP_API unsigned int datp_wrap_major(const struct datp_wrap *wrap)
+{
+	return layer_of(wrap)->api->major;
+}
+
+DATP_API int datp_wrap_args(const struct datp_wrap *wrap, enum datp_call id, const struct datp_arg **args)
+{
+	return layer_of(wrap)->api->args(id, args);
+}
+
+DATP_API DAT_RETURN datp_wrap_strerror(const struct datp_wrap *wrap, DAT_RETURN ret, const char **major,
+				       const char **minor)
+{
+	return layer_of(wrap)->api->strerror(ret, major, minor);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -387,8 +392,8 @@ static bool is_circle(const struct opening *step, const char *name)
 }
 
 /* Opens the adapter beneath by its name; *object becomes its provider's own pointer. */
-static DAT_RETURN beneath_open(const struct plugin *plugin, const char *name, DAT_COUNT qlen,
-			       DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle, DAT_IA_HANDLE *object)
+static DAT_RETURN beneath_open(const struct wrap_api *api, const struct plugin *plugin, const char *name,
+			       DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *handle, DAT_IA_HANDLE *object)
 {
 	const struct opening step = { plugin->info.ia_name, openings };
 	DAT_RETURN ret;
@@ -396,10 +401,9 @@ static DAT_RETURN beneath_open(const struct plugin *plugin, const char *name, DA
 	openings = &step;
 	if (is_circle(&step, name)) {
 		openings = step.outer;
-		return datp_ret(DATP_ERR_NOT_FOUND);
+		return api->ret(datp_ret(DATP_ERR_NOT_FOUND));
 	}
-	ret = dat_ia_openv((const DAT_NAME_PTR)name, qlen, async, handle, 1, 2,
-			   plugin->info.is_thread_safe);
+	ret = api->open(name, qlen, async, handle, plugin->info.is_thread_safe);
 	openings = step.outer;
 	if (ret != DAT_SUCCESS) {
 		if (!datp_plugin_why())
@@ -408,9 +412,9 @@ static DAT_RETURN beneath_open(const struct plugin *plugin, const char *name, DA
 				      name, ret);
 		return ret;
 	}
-	ret = dats_get_ia_handle((unsigned long)(uintptr_t)*handle, object);
+	ret = api->object(*handle, object);
 	if (ret != DAT_SUCCESS)
-		dat_ia_close(*handle, DAT_CLOSE_ABRUPT_FLAG);
+		api->close(*handle, DAT_CLOSE_ABRUPT_FLAG);
 	return ret;
 }
 
@@ -445,12 +449,12 @@ static void wrap_delete(struct layer *layer)
 /* Puts the layer over the IA beneath, which is open. */
 static void layer_put(struct layer *layer, DAT_IA_HANDLE object, DAT_EVD_HANDLE async)
 {
-	layer->beneath = *(const DAT_PROVIDER **)object;
+	layer->beneath = *(const void **)object;
 	layer->under =
-		wrap_is_ours(layer->beneath) ? (struct layer *)(uintptr_t)layer->beneath : NULL;
-	memset(&layer->table, 0, sizeof(layer->table));
-	layer->table.device_name = layer->plugin->info.ia_name;
-	wrap_table_fill(&layer->table, layer->beneath);
+		layer->api->is_ours(layer->beneath) ? (struct layer *)(uintptr_t)layer->beneath : NULL;
+	memset(layer->table, 0, sizeof(layer->table));
+	layer->table[0] = layer->plugin->info.ia_name; /* device_name */
+	layer->api->table_fill(layer->table, layer->beneath);
 	layer->wrap->ia = object;
 	layer->wrap->async = async;
 	atomic_store(&layer->live, true);
@@ -460,12 +464,13 @@ static void layer_put(struct layer *layer, DAT_IA_HANDLE object, DAT_EVD_HANDLE 
 
 static void layer_take_off(struct layer *layer, DAT_IA_HANDLE object)
 {
-	__atomic_store_n((const DAT_PROVIDER **)object, layer->beneath, __ATOMIC_RELEASE);
+	__atomic_store_n((const void **)object, layer->beneath, __ATOMIC_RELEASE);
 }
 
 DAT_RETURN wrap_open(struct plugin *plugin, const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
 		     DAT_IA_HANDLE *ia)
 {
+	const struct wrap_api *api = plugin->info.dapl_version_major == 2 ? &wrap_api20 : &wrap_api12;
 	DAT_EVD_HANDLE evd = *async;
 	DAT_IA_HANDLE object = NULL;
 	struct datp_wrap_call call = { .id = DATP_CALL_ia_open,
@@ -479,17 +484,18 @@ DAT_RETURN wrap_open(struct plugin *plugin, const char *name, DAT_COUNT qlen, DA
 	DAT_RETURN ret;
 
 	if (!beneath_name(plugin, beneath, &rest))
-		return datp_ret(DATP_ERR_NOT_FOUND);
+		return api->ret(datp_ret(DATP_ERR_NOT_FOUND));
 	layer = layer_new();
 	if (!layer)
-		return datp_ret(DATP_ERR_MEMORY);
+		return api->ret(datp_ret(DATP_ERR_MEMORY));
+	layer->api = api;
 	layer->plugin = plugin;
 	wrap_negotiate(plugin->wrapper, &layer->ops);
 	layer->wrap = wrap_new(layer, beneath);
-	ret = datp_ret(DATP_ERR_MEMORY);
+	ret = api->ret(datp_ret(DATP_ERR_MEMORY));
 	if (!layer->wrap)
 		goto delete_layer;
-	ret = beneath_open(plugin, beneath, qlen, &evd, &layer->handle, &object);
+	ret = beneath_open(api, plugin, beneath, qlen, &evd, &layer->handle, &object);
 	if (ret != DAT_SUCCESS)
 		goto delete_wrap;
 	/* An EVD that existed before belongs to another IA, which need not be wrapped. */
@@ -504,10 +510,10 @@ DAT_RETURN wrap_open(struct plugin *plugin, const char *name, DAT_COUNT qlen, DA
 	return DAT_SUCCESS;
 
 close_beneath:
-	ret = datp_ret(err);
+	ret = api->ret(datp_ret(err));
 	layer_kill(layer);
 	layer_take_off(layer, object);
-	dat_ia_close(layer->handle, DAT_CLOSE_ABRUPT_FLAG);
+	api->close(layer->handle, DAT_CLOSE_ABRUPT_FLAG);
 delete_wrap:
 	wrap_delete(layer);
 delete_layer:
@@ -529,7 +535,7 @@ DAT_RETURN wrap_close(DAT_IA_HANDLE ia, const uint64_t *w)
 	call.made = layer->ops.before(layer->wrap, &call);
 	if (call.made) {
 		layer_take_off(layer, ia);
-		call.ret = dat_ia_close(layer->handle, (DAT_CLOSE_FLAGS)w[1]);
+		call.ret = layer->api->close(layer->handle, (DAT_CLOSE_FLAGS)w[1]);
 		if (call.ret != DAT_SUCCESS)
 			adopt(layer, ia);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The registrations of wrappers. An adapter of a wrapper is one of DAT 1.2, whose objects are those
- * of the adapter beneath: only the open is the wrapper's.
+ * The registrations of wrappers. The objects of a wrapper's adapter are those of the adapter beneath: only
+ * the open is the wrapper's. wrap_plugin20.c has the edge for programs of DAT 2.0.
  */
 #include <pthread.h>
 
@@ -58,7 +58,11 @@ DATP_API void datp_wrapper_init(const struct datp_wrapper *wrapper, const DAT_PR
 		return;
 	pthread_once(&once, watch_forks);
 	plugin_refuse_begin();
-	if (dat12_serves(info) && wrap_negotiate(wrapper, &ops))
+	if (!wrap_negotiate(wrapper, &ops))
+		return;
+	if (info->dapl_version_major == 2 && (ops.apis & DATP_WRAP_API_20))
+		plugin_add(wrap_edge20, &what, wrapper->name, params);
+	else if (dat12_serves(info))
 		plugin_add(&wrap_edge.edge, &what, wrapper->name, params);
 }
 

@@ -22,6 +22,10 @@
  * provider or another wrapper. An IA that is not wrapped costs nothing more. A wrapper that would
  * be beneath itself is refused (DUTY-16).
  *
+ * DAT 2.0. Since SDK 0.8 a wrapper that says so in `apis` serves programs of DAT 2.0 as well, over an adapter that does. Then
+ * the arguments are those of 2.0, whose calls, segments and events differ; datp_wrap_major() tells which API it is. Their
+ * types are in <dat2/udat.h>, which has the names of <dat/udat.h>: a file that includes it cannot include this header.
+ *
  * THREADS. Hooks run on the thread that makes the call, on many threads at a time, with no lock
  * held. close is called when the last hook has returned. A thread is not cancelled while it is in a
  * hook. If a thread is cancelled in the wait that it has called, `after` is not called for that
@@ -54,11 +58,16 @@ extern "C" {
 	X(lmr_sync_rdma_write) X(ep_create_with_srq) X(ep_recv_query) \
 	X(ep_set_watermark) X(srq_create) X(srq_free) X(srq_post_recv) X(srq_query) \
 	X(srq_resize) X(srq_set_lw)
+/* Those that only DAT 2.0 has, as they follow in its table. Since SDK 0.8. */
+#define DATP_CALLS_20(X) \
+	X(csp_create) X(csp_query) X(csp_free) X(ep_common_connect) X(rmr_create_for_ep) \
+	X(ep_post_send_with_invalidate) X(ep_post_rdma_read_to_rmr) X(cno_fd_create) \
+	X(cno_trigger) X(ia_ha_related) X(extension_op)
 /* clang-format on */
 
 enum datp_call {
 #define X(name) DATP_CALL_##name,
-	DATP_CALLS(X)
+	DATP_CALLS(X) DATP_CALLS_20(X)
 #undef X
 		DATP_CALL_COUNT
 };
@@ -76,7 +85,7 @@ enum datp_arg_kind {
 	DATP_ARG_TIMEOUT, /* microseconds; DAT_TIMEOUT_INFINITE */
 	DATP_ARG_POINTER,
 	DATP_ARG_ADDRESS, /* struct sockaddr * */
-	/* DAT_LMR_TRIPLET *. If the argument before is an INT, it is the number of segments */
+	/* DAT_LMR_TRIPLET *, of the API. If the argument before is an INT, it is the number of segments */
 	DATP_ARG_IOV,
 	DATP_ARG_TARGET,   /* DAT_RMR_TRIPLET * */
 	DATP_ARG_EVENT_IN, /* const DAT_EVENT * */
@@ -94,13 +103,13 @@ struct datp_arg {
 	enum datp_arg_kind kind;
 };
 
-#define DATP_CALL_ARGS 12
+#define DATP_CALL_ARGS 13
 
 /* Returns the standard's name of a call, without dat_; "?" for an id that is no call. */
 DATP_API const char *datp_call_name(enum datp_call id);
 /*
- * Returns the number of a call's arguments, and sets *args to their names and kinds. Returns 0 for
- * an id that is no call; then *args is not set.
+ * Returns the number of a call's arguments in DAT 1.2, and sets *args to their names and kinds. Returns
+ * 0 for an id that is no call of 1.2; then *args is not set.
  */
 DATP_API int datp_call_args(enum datp_call id, const struct datp_arg **args);
 
@@ -154,9 +163,21 @@ struct datp_wrap_ops {
 	 * and what the OUT arguments point to. Default: does nothing.
 	 */
 	void (*after)(struct datp_wrap *wrap, struct datp_wrap_call *call);
+	/* DATP_WRAP_API_20, if the wrapper serves programs of DAT 2.0 as well. Since SDK 0.8 */
+	uint32_t apis;
 
 	/* Append here, nowhere else: released slots never move. */
 };
+
+#define DATP_WRAP_API_20 2u
+
+/* Returns the major version of the program's API, 1 or 2. Since SDK 0.8. */
+DATP_API unsigned int datp_wrap_major(const struct datp_wrap *wrap);
+/* As datp_call_args(), in that API. The arguments of extension_op are one, a va_list *. Since SDK 0.8. */
+DATP_API int datp_wrap_args(const struct datp_wrap *wrap, enum datp_call id, const struct datp_arg **args);
+/* As dat_strerror() of that API. Since SDK 0.8. */
+DATP_API DAT_RETURN datp_wrap_strerror(const struct datp_wrap *wrap, DAT_RETURN ret, const char **major,
+				       const char **minor);
 
 /* Makes a call on the adapter beneath. The wrapper's hooks are not called for it. */
 DATP_API DAT_RETURN datp_wrap_beneath(struct datp_wrap *wrap, enum datp_call id,

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The wrappers under programs of DAT 2.0: what the tracing one writes, and what the fault-injecting one makes of calls and events.
+set -u
+. "${top_srcdir:=.}/tests/harness/tap.sh"
+unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
+libs=$PWD/.libs
+conf=$tap_dir/dat.conf
+text=$tap_dir/trace.txt
+export DAT_OVERRIDE=$conf
+
+line() { printf '%s u2.0 nonthreadsafe default %s opendat.1.0 "%s" ""\n' "$1" "$libs/$2" "$3" >>"$conf"; }
+line base libdatsoft.so ""
+line traced libdat-trace.so "base file=$text polls=off"
+line twice libdat-trace.so "traced file=$text"
+line nobody libdat-trace.so "soft9"
+line self libdat-trace.so "self"
+cp "$conf" "$tap_dir/whole"
+
+# adapter RULES: one more line, named broken
+adapter()
+{
+	cp "$tap_dir/whole" "$conf"
+	line broken libdat-fault.so "base $1"
+}
+
+# tells RULES LINE...: the story has these lines, in this order and next to each other
+tells()
+{
+	local story wanted
+	adapter "$1"
+	shift
+	story=$(timeout 100 tests/dat20/story broken 2>&1)
+	wanted=$(printf '%s\n' "$@")
+	echo "$story"
+	[[ $'\n'$story$'\n' == *$'\n'$wanted$'\n'* ]]
+}
+
+whole=('a ESTABLISHED' 'b ESTABLISHED' 'sent status 0' 'sent status 0' 'sent status 0'
+	'received status 0' 'received status 0' 'received status 0' 'a DISCONNECTED' 'b DISCONNECTED')
+
+is_whole()
+{
+	local story
+	story=$(timeout 100 tests/dat20/story "$1" 2>&1)
+	echo "$story"
+	[ "$story" = "$(printf '%s\n' "${whole[@]}")" ]
+}
+judged() { timeout 300 ./datconform --api 2.0 --ia "$1" --only "$2" | tail -n 1 | grep -E '^[1-9][0-9]* passed, 0 failed'; }
+opens_not()
+{
+	timeout 100 tests/dat20/story "$1" >"$tap_dir/out" 2>"$tap_dir/err"
+	cat "$tap_dir/out" "$tap_dir/err"
+	grep -q -E -e "$2" "$tap_dir/err"
+}
+has() { grep -E -m 1 -e "$1" "$text"; }
+
+tap 'wrapped: messages pass through a trace' is_whole traced
+tap 'wrapped: the trace has a post with its segment and cookie' has \
+	'dat_ep_post_send\(ep_handle=0x[0-9a-f]+, num_segments=1, local_iov=\[\{0x[0-9a-f]+ 0x[0-9a-f]+\+64\}\], user_cookie=0x2, completion_flags=0x0\) = DAT_SUCCESS '
+tap 'wrapped: a completion names its operation' has \
+	'dat_evd_wait\(.*event=\{DAT_DTO_COMPLETION_EVENT ep=0x[0-9a-f]+ cookie=0x1 DAT_DTO_SUCCESS length=64 DAT_DTO_RECEIVE\}'
+tap 'wrapped: a request, too' has 'DAT_DTO_SUCCESS length=64 DAT_DTO_SEND\}'
+tap 'wrapped: a connection event' has 'event=\{DAT_CONNECTION_EVENT_ESTABLISHED ep=0x[0-9a-f]+ private_data_size=0\}'
+tap 'wrapped: a call that 2.0 has another argument of' has 'dat_lmr_create\(.*mem_privileges=0x[0-9a-f]+, va_type=0x0, lmr_handle=0x'
+tap 'wrapped: a wrapper wraps a wrapper' is_whole twice
+tap 'wrapped: the suite for 2.0 passes through a trace' judged traced 'EP_SEND-0*'
+tap 'wrapped: the extensions pass through a trace' judged traced 'D20-4*'
+tap 'wrapped: which has their names' has \
+	'dat_extension_op\(handle=0x[0-9a-f]+, ext_op=DAT_IB_RDMA_WRITE_IMMED_OP, arguments=0x[0-9a-f]+\) = DAT_SUCCESS '
+tap 'wrapped: and their events' has 'event=\{DAT_IB_DTO_EVENT ep=0x[0-9a-f]+ cookie=0x[0-9a-f]+ DAT_DTO_SUCCESS length=[0-9]+ DAT_IB_DTO_'
+tap 'wrapped: a refused call has a value of 2.0 by name' has 'DAT_INVALID_PARAMETER DAT_INVALID_ARG[0-9] <'
+tap 'wrapped: nobody beneath is refused' opens_not nobody '"soft9", does not open .*; name one'
+tap 'wrapped: an adapter that wraps itself is refused' opens_not self 'DUTY-16: "self" would be beneath itself'
+
+tap 'wrapped: faults without rules change nothing' tells '' "${whole[@]}"
+tap 'wrapped: a call returns what a rule says' tells 'ep_create:return=INSUFFICIENT_RESOURCES:nth=2' 'ep_create DAT_INSUFFICIENT_RESOURCES'
+tap 'wrapped: a request fails, and what follows is flushed' tells 'request:status=TRANSPORT:nth=2' \
+	'sent status 0' 'sent status 8' 'sent status 1'
+tap 'wrapped: the connection is broken then' tells 'request:status=TRANSPORT:nth=2' 'a BROKEN' 'b DISCONNECTED'
+tap 'wrapped: a receive fails' tells 'recv:status=PARTIAL_PACKET:nth=1' 'received status 10' 'received status 1' 'received status 1'
+tap 'wrapped: an attempt ends as a rule says' tells 'ep_connect:event=UNREACHABLE' 'a UNREACHABLE'
+tap 'wrapped: an accept ends as a rule says' tells 'cr_accept:event=ACCEPT_COMPLETION_ERROR' 'b ACCEPT_COMPLETION_ERROR'
+tap 'wrapped: an asynchronous error, which the CNO reports' tells 'ep_post_send:async=EP_BROKEN:nth=1' \
+	'the CNO reports an asynchronous event' 'async 0x8003 of the endpoint, reason 0'
+tap 'wrapped: a call of the extensions can fail' eval 'adapter extension_op:return=INSUFFICIENT_RESOURCES && ! judged broken "D20-4*"'
+tap_end

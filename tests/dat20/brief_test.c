@@ -13,9 +13,10 @@
 
 #include <dat2/udat.h>
 
+#include "tests/dat20/adapter20.h"
+
 enum { CONNECTIONS = 40, ROUNDS = 100, SECONDS = 20000000 };
 
-static const char *adapter = "soft0";
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE async, requests, dto, conn;
@@ -112,27 +113,16 @@ static void hears_of_each(void)
 
 int main(void)
 {
-	char conf[] = "/tmp/opendat-brief-XXXXXX";
 	DAT_CONN_QUAL qual = 0;
 	DAT_PSP_HANDLE psp;
-	int pair[2], fd, status = 1;
+	int status = 1;
 	pid_t pid;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (getenv("OPENDAT_TEST_IA")) {
-		adapter = getenv("OPENDAT_TEST_IA");
-	} else {
-		fd = mkstemp(conf);
-		if (fd < 0 || dprintf(fd, "soft0 u2.0 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN) < 0)
-			return 99;
-		close(fd);
-		setenv("DAT_OVERRIDE", conf, 1);
-	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+	if (!adapter_choose())
 		return 99;
-	pid = fork();
-	talk = pair[pid == 0];
-	close(pair[pid != 0]);
+	pid = adapter_fork(SOCK_SEQPACKET, &talk);
+	if (pid < 0)
+		return 99;
 	if (pid == 0)
 		peer();
 	open_side();
@@ -151,7 +141,7 @@ int main(void)
 	close(talk);
 	waitpid(pid, &status, 0);
 	printf("%sok 2 - and so the peer has found\n1..2\n", status ? "not " : "");
-	unlink(conf);
+	adapter_chosen_end();
 	MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	return failed || status;
 }

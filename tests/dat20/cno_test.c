@@ -20,6 +20,9 @@
 
 #include <dat2/udat.h>
 
+#include "tests/dat20/adapter20.h"
+#include "tests/dat20/report20.h"
+
 enum { SIZE = 4096, SECONDS = 20000000, PATIENCE_MS = 20000, MESSAGES = 200, RECEIVES = 16 };
 
 /* What a process has; `talk` is a socket to the other one. */
@@ -29,34 +32,7 @@ static DAT_EVD_HANDLE async, dto, conn, requests;
 static DAT_EP_HANDLE ep;
 static DAT_LMR_CONTEXT local;
 static char memory[SIZE];
-static const char *adapter = "soft0";
-static int talk, tests, failed, differs;
-
-static void report(const char *name)
-{
-	printf("%sok %d - %s\n", differs ? "not " : "", ++tests, name);
-	failed += differs;
-	differs = 0;
-}
-
-static void expect(int holds, const char *what)
-{
-	if (holds)
-		return;
-	printf("# %s\n", what);
-	differs = 1;
-}
-
-static void returns(DAT_RETURN got, DAT_RETURN wanted, const char *what)
-{
-	if (got == wanted)
-		return;
-	printf("# %s returned 0x%08x, not 0x%08x\n", what, got, wanted);
-	differs = 1;
-}
-
-#define ERROR(type, subtype)	((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
-#define SUCCEEDS(call)		returns(call, DAT_SUCCESS, #call)
+static int talk;
 
 /* Whether the descriptor is readable now, or becomes so in time. */
 static int readable(int fd, int timeout_ms)
@@ -455,25 +431,14 @@ static void serves(void)
 
 int main(void)
 {
-	char conf[] = "/tmp/opendat-cno-XXXXXX";
-	int pair[2], fd, status = 1;
+	int status = 1;
 	pid_t pid;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (getenv("OPENDAT_TEST_IA")) {
-		adapter = getenv("OPENDAT_TEST_IA");
-	} else {
-		fd = mkstemp(conf);
-		if (fd < 0 || dprintf(fd, "soft0 u2.0 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN) < 0)
-			return 99;
-		close(fd);
-		setenv("DAT_OVERRIDE", conf, 1);
-	}
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+	if (!adapter_choose())
 		return 99;
-	pid = fork();
-	talk = pair[pid == 0];
-	close(pair[pid != 0]);
+	pid = adapter_fork(SOCK_STREAM, &talk);
+	if (pid < 0)
+		return 99;
 	if (pid == 0)
 		child();
 	open_side();
@@ -484,7 +449,7 @@ int main(void)
 	stays_the_parents();
 	closes_with_the_ia();
 	serves();
-	unlink(conf);
+	adapter_chosen_end();
 	SUCCEEDS(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	waitpid(pid, &status, 0);
 	expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child has found differences");

@@ -16,6 +16,9 @@
 #include <dat2/udat_redirection.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include "tests/dat20/adapter20.h"
+#include "tests/dat20/report20.h"
+
 #define SIZE	65536
 #define SECONDS	10000000
 
@@ -33,34 +36,6 @@ static DAT_IA_HANDLE ia;
 static DAT_EVD_HANDLE async, requests;
 static DAT_PZ_HANDLE pz;
 static struct end near_end, far_end;
-static int tests, failed, differs;
-
-static void report(const char *name)
-{
-	printf("%sok %d - %s\n", differs ? "not " : "", ++tests, name);
-	failed += differs;
-	differs = 0;
-}
-
-static void expect(int holds, const char *what)
-{
-	if (holds)
-		return;
-	printf("# %s\n", what);
-	differs = 1;
-}
-
-static void returns(DAT_RETURN got, DAT_RETURN wanted, const char *what)
-{
-	if (got == wanted)
-		return;
-	printf("# %s returned 0x%08x, not 0x%08x\n", what, got, wanted);
-	differs = 1;
-}
-
-#define ERROR(type, subtype)	((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
-#define SUCCEEDS(call)		returns(call, DAT_SUCCESS, #call)
-
 /* The next event of an EVD, which has to be of this kind. */
 static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted, DAT_EVENT *event)
 {
@@ -484,22 +459,14 @@ static void ends(void)
 
 int main(void)
 {
-	char conf[] = "/tmp/opendat-edge20-XXXXXX";
-	int fd = mkstemp(conf);
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (fd < 0 || dprintf(fd, "soft0 u2.0 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN) < 0) {
-		printf("Bail out! cannot write %s\n", conf);
+	if (!adapter_choose())
 		return 99;
-	}
-	close(fd);
-	setenv("DAT_OVERRIDE", conf, 1);
 	if (!opens()) {
 		report("an adapter of an SDK plugin opens for DAT 2.0");
-		unlink(conf);
+		adapter_chosen_end();
 		return 1;
 	}
-	unlink(conf);
+	adapter_chosen_end();
 	queries();
 	asks_without_opening();
 	creates();

@@ -20,6 +20,9 @@
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include "tests/dat20/adapter20.h"
+#include "tests/dat20/report20.h"
+
 enum { SIZE = 4096, WORD = 2048, SECONDS = 20000000, RECEIVES = 8, ADDS = 300, BUSY_ADDS = 300000 };
 
 /* What a process has: one endpoint at a time, and memory with three kinds of rights. */
@@ -41,27 +44,7 @@ static union {
 	_Atomic uint64_t words[SIZE / 8];
 } memory __attribute__((aligned(SIZE)));
 
-static const char *adapter = "soft0";
-static int talk, tests, failed, differs, is_child;
-
-static void expect(int holds, const char *what)
-{
-	if (holds)
-		return;
-	printf("# %s%s\n", is_child ? "the child: " : "", what);
-	differs = 1;
-}
-
-static void returns(DAT_RETURN got, DAT_RETURN wanted, const char *what)
-{
-	if (got == wanted)
-		return;
-	printf("# %s%s returned 0x%08x, not 0x%08x\n", is_child ? "the child: " : "", what, got, wanted);
-	differs = 1;
-}
-
-#define ERROR(type, subtype)	((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
-#define SUCCEEDS(call)		returns(call, DAT_SUCCESS, #call)
+static int talk;
 
 static void put(const void *what, size_t size)
 {
@@ -388,13 +371,6 @@ static void child(void)
 }
 
 /* ------------------------------------------------------------------ the parent */
-
-static void report(const char *name)
-{
-	printf("%sok %d - %s\n", differs ? "not " : "", ++tests, name);
-	failed += differs;
-	differs = 0;
-}
 
 static void ask(char order, void *answer, size_t size)
 {
@@ -770,25 +746,14 @@ static void adds_while_the_target_is_stopped(pid_t pid)
 
 int main(void)
 {
-	char conf[] = "/tmp/opendat-extension-XXXXXX";
-	int pair[2], fd, status = 1;
+	int status = 1;
 	pid_t pid;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (getenv("OPENDAT_TEST_IA")) {
-		adapter = getenv("OPENDAT_TEST_IA");
-	} else {
-		fd = mkstemp(conf);
-		if (fd < 0 || dprintf(fd, "soft0 u2.0 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN) < 0)
-			return 99;
-		close(fd);
-		setenv("DAT_OVERRIDE", conf, 1);
-	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+	if (!adapter_choose())
 		return 99;
-	pid = fork();
-	talk = pair[pid == 0];
-	close(pair[pid != 0]);
+	pid = adapter_fork(SOCK_SEQPACKET, &talk);
+	if (pid < 0)
+		return 99;
 	if (is_mapped())
 		make_mappable();
 	if (pid == 0)
@@ -796,7 +761,7 @@ int main(void)
 	open_side();
 	hear_side();
 	tell_side();
-	unlink(conf);
+	adapter_chosen_end();
 	if (attributes()) {
 		writes();
 		keeps_order();

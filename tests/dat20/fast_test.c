@@ -11,9 +11,10 @@
 
 #include <dat2/udat.h>
 
+#include "tests/dat20/report20.h"
+
 #define SIZE	16384
 #define SECONDS	10000000
-#define ERROR(type, subtype) ((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
 
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
@@ -22,32 +23,14 @@ static DAT_EP_HANDLE active, passive;
 static DAT_LMR_CONTEXT context;
 static DAT_RMR_CONTEXT target_context;
 static char memory[SIZE] __attribute__((aligned(4096)));
-static int tests, failed, differs;
-
-static void report(const char *plugin, const char *what)
+static void report_of(const char *plugin, const char *what)
 {
-	printf("%sok %d - %s: %s\n", differs ? "not " : "", ++tests, plugin, what);
-	failed += differs;
-	differs = 0;
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s: %s", plugin, what);
+	report(name);
 }
 
-static void expect(int holds, const char *what)
-{
-	if (holds)
-		return;
-	printf("# %s\n", what);
-	differs = 1;
-}
-
-static void returns(DAT_RETURN got, DAT_RETURN wanted, const char *what)
-{
-	if (got == wanted)
-		return;
-	printf("# %s returned 0x%08x, not 0x%08x\n", what, got, wanted);
-	differs = 1;
-}
-
-#define SUCCEEDS(call)	      returns(call, DAT_SUCCESS, #call)
 #define IS(call, type, subtype) returns(call, ERROR(type, subtype), #call)
 
 static DAT_LMR_TRIPLET segment(unsigned int at, DAT_SEG_LENGTH length)
@@ -230,27 +213,27 @@ static void unconnected(void)
 static void over(const char *name)
 {
 	if (!opens(name)) {
-		report(name, "two endpoints are connected");
+		report_of(name, "two endpoints are connected");
 		return;
 	}
-	report(name, "two endpoints are connected");
+	report_of(name, "two endpoints are connected");
 	for (int i = 0; i < 100; i++)
 		send_one(1, DAT_COMPLETION_DEFAULT_FLAG, 64);
-	report(name, "a hundred short messages");
+	report_of(name, "a hundred short messages");
 	send_one(1, DAT_COMPLETION_SUPPRESS_FLAG, 64);
-	report(name, "a message whose sender wants no completion");
+	report_of(name, "a message whose sender wants no completion");
 	send_one(1, DAT_COMPLETION_DEFAULT_FLAG, 4000);
-	report(name, "a message that is not short");
+	report_of(name, "a message that is not short");
 	send_one(2, DAT_COMPLETION_DEFAULT_FLAG, 64);
-	report(name, "a message of two segments");
+	report_of(name, "a message of two segments");
 	rdma();
-	report(name, "an RDMA Write and an RDMA Read");
+	report_of(name, "an RDMA Write and an RDMA Read");
 	refusals();
-	report(name, "refused calls return values of 2.0");
+	report_of(name, "refused calls return values of 2.0");
 	unconnected();
-	report(name, "a post on an endpoint without a connection");
+	report_of(name, "a post on an endpoint without a connection");
 	SUCCEEDS(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	report(name, "it closes");
+	report_of(name, "it closes");
 }
 
 int main(void)

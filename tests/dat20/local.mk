@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # DAT 2.0: programs that are compiled with its headers and run on libdat2.
 check_PROGRAMS += tests/dat20/edge_test
-tests_dat20_edge_test_SOURCES = tests/dat20/edge_test.c
-tests_dat20_edge_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_edge_test_SOURCES = tests/dat20/edge_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_edge_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_edge_test_LDADD = libdat2.la
 EXTRA_tests_dat20_edge_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/edge_test
 
 check_PROGRAMS += tests/dat20/brief_test
-tests_dat20_brief_test_SOURCES = tests/dat20/brief_test.c
-tests_dat20_brief_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_brief_test_SOURCES = tests/dat20/brief_test.c tests/dat20/adapter20.h
+tests_dat20_brief_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_brief_test_LDADD = libdat2.la
 EXTRA_tests_dat20_brief_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/brief_test
 
 check_PROGRAMS += tests/dat20/cno_test
-tests_dat20_cno_test_SOURCES = tests/dat20/cno_test.c
-tests_dat20_cno_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_cno_test_SOURCES = tests/dat20/cno_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_cno_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_cno_test_LDADD = libdat2.la
 EXTRA_tests_dat20_cno_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/cno_test
 
 check_PROGRAMS += tests/dat20/extension_test
-tests_dat20_extension_test_SOURCES = tests/dat20/extension_test.c
-tests_dat20_extension_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_extension_test_SOURCES = tests/dat20/extension_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_extension_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_extension_test_LDADD = libdat2.la
 EXTRA_tests_dat20_extension_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/extension_test tests/dat20/extension_mapped.sh
@@ -41,8 +41,8 @@ template_sdk07_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 template_sdk07_la_LDFLAGS = $(ODD_LDFLAGS)
 template_sdk07_la_LIBADD = libdatp.la
 check_PROGRAMS += tests/dat20/fast_test
-tests_dat20_fast_test_SOURCES = tests/dat20/fast_test.c
-tests_dat20_fast_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"' \
+tests_dat20_fast_test_SOURCES = tests/dat20/fast_test.c tests/dat20/report20.h
+tests_dat20_fast_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"' \
 	-DGENERATED_PLUGIN='"$(abs_builddir)/.libs/template20.so"' -DCONVERTED_PLUGIN='"$(abs_builddir)/.libs/template_sdk07.so"'
 tests_dat20_fast_test_LDADD = libdat2.la
 EXTRA_tests_dat20_fast_test_DEPENDENCIES = libdatsoft.la template20.la template_sdk07.la
@@ -85,8 +85,8 @@ EXTRA_tests_dat20_many_test_DEPENDENCIES = libdatsoft.la tests/dat20/many12.la t
 TESTS += tests/dat20/many_test
 
 check_PROGRAMS += tests/dat20/rules_test
-tests_dat20_rules_test_SOURCES = tests/dat20/rules_test.c
-tests_dat20_rules_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_rules_test_SOURCES = tests/dat20/rules_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_rules_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_rules_test_LDADD = libdat2.la
 EXTRA_tests_dat20_rules_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/rules_test

@@ -12,6 +12,9 @@
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include "tests/dat20/adapter20.h"
+#include "tests/dat20/report20.h"
+
 enum { SIZE = 65536, SECONDS = 20000000, MANY = 1000, PAIRS = 4, RECEIVES = 8, SAID = 48 };
 
 static DAT_IA_HANDLE ia;
@@ -24,35 +27,6 @@ static DAT_PROVIDER_ATTR provider;
 static DAT_LMR_HANDLE lmr;
 static DAT_LMR_CONTEXT local;
 static char memory[SIZE];
-static const char *adapter = "soft0";
-static int tests, failed, differs;
-
-static void report(const char *name)
-{
-	printf("%sok %d - %s\n", differs ? "not " : "", ++tests, name);
-	failed += differs;
-	differs = 0;
-}
-
-static void expect(int holds, const char *what)
-{
-	if (holds)
-		return;
-	printf("# %s\n", what);
-	differs = 1;
-}
-
-static void returns(DAT_RETURN got, DAT_RETURN wanted, const char *what)
-{
-	if (got == wanted)
-		return;
-	printf("# %s returned 0x%08x, not 0x%08x\n", what, got, wanted);
-	differs = 1;
-}
-
-#define ERROR(type, subtype)	((DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
-#define SUCCEEDS(call)		returns(call, DAT_SUCCESS, #call)
-
 /* One end of a connection. */
 struct end {
 	DAT_EVD_HANDLE dto, conn;
@@ -429,24 +403,13 @@ static void rejects_with_data(void)
 
 int main(void)
 {
-	char conf[] = "/tmp/opendat-rules-XXXXXX";
-	int fd;
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (getenv("OPENDAT_TEST_IA")) {
-		adapter = getenv("OPENDAT_TEST_IA");
-	} else {
-		fd = mkstemp(conf);
-		if (fd < 0 || dprintf(fd, "soft0 u2.0 nonthreadsafe default %s opendat.1.0 \"\" \"\"\n", SOFT_PLUGIN) < 0)
-			return 99;
-		close(fd);
-		setenv("DAT_OVERRIDE", conf, 1);
-	}
+	if (!adapter_choose())
+		return 99;
 	if (!opens()) {
 		report("the adapter opens");
 		return 1;
 	}
-	unlink(conf);
+	adapter_chosen_end();
 	is_bare();
 	takes_any_mask();
 	may_be_null();

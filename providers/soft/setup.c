@@ -784,9 +784,9 @@ static void on_cancel(struct soft_socket *sock)
 	sock->cr = NULL;
 	datp_unlock(&sock->ia->lock);
 	/* the program sees NON_PEER_REJECTED; libdatp logs that nobody has rejected the request */
-	if (ep && sock->active)
+	if (ep && sock->active) {
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_DISCONNECTED);
-	else if (ep) {
+	} else if (ep) {
 		/* the peer may have confirmed the connection, and ended before its message about that was read */
 		soft_ep_look(ep);
 		soft_ep_end_and_report(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);

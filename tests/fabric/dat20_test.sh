@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs Debian's unchanged test programs for DAT 2.0 over rxe and siw: on our libdat2, and between our libdat2 and OFED's. The
-# adapters have the same names on both sides. Runs in one guest.
+# adapters have the same names on both sides. DAT20_WAYS=all runs the programs in all of their ways, as dat20_ways_test does.
+# Runs in one guest.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/dat20/pair.sh"
+DAT20_WAYS=${DAT20_WAYS-common}
 
 bound=100
 cm_bound=40

@@ -511,18 +511,6 @@ a_program_of_dat_2_0_measures_the_same_tests()
 	exits_with 1
 }
 
-the_two_ends_may_be_programs_of_different_apis()
-{
-	local server
-	./datperf --ia soft0 --server --qual 100007931 --timeout 60 >"$dir/server" 2>&1 &
-	server=$!
-	run ./datperf --ia soft0 --api 2.0 --connect 127.0.0.1 --qual 100007931 --timeout 60 --test send-bw --size 4096 --iters 200 --json
-	exits_with 0
-	prints '"test": "send-bw", .*"verified": true'
-	kill "$server" 2>/dev/null
-	wait "$server"
-}
-
 tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_usage \
 	help_goes_to_stdout_and_succeeds help_names_every_option_and_test version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing wrong_usage_names_what_is_wrong \
@@ -534,7 +522,7 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	every_test_is_verified_where_the_kernel_refuses_to_copy a_sweep_has_every_power_of_two \
 	a_window_is_as_many_as_one_likes a_duration_chooses_the_number_of_messages \
 	a_duration_may_be_a_fraction_of_a_second waiting_gives_the_same_data \
-	a_program_of_dat_2_0_measures_the_same_tests the_two_ends_may_be_programs_of_different_apis \
+	a_program_of_dat_2_0_measures_the_same_tests \
 	the_tests_run_through_libvipl_too through_libvipl_they_can_sleep_too \
 	several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# datperf --server and clients that are no datperf: what they ask for is bounded, and they cannot keep others out.
+# datperf --server and its clients: a program of another API is served as well; what clients ask for that are no datperf is
+# bounded, and they cannot keep others out.
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
@@ -114,6 +115,15 @@ a_session_has_a_deadline()
 	server_says 'the session has reached its --deadline'
 }
 
-tests sizes_are_bounded_by_the_limit_of_the_server the_limit_is_an_option_and_the_client_says_what_to_do \
+the_two_ends_may_be_programs_of_different_apis()
+{
+	start_server --timeout 60
+	served --api 2.0
+	start_server --timeout 60 --api 2.0
+	served
+}
+
+tests the_two_ends_may_be_programs_of_different_apis sizes_are_bounded_by_the_limit_of_the_server \
+	the_limit_is_an_option_and_the_client_says_what_to_do \
 	a_client_that_says_nothing_loses_its_place a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served \
 	clients_that_start_no_test_are_turned_away_at_the_fifth_time a_session_has_a_deadline

@@ -173,7 +173,7 @@ FABRIC_RUN = $(AM_V_at)$(MKDIR_P) fabric && $(AM_TESTS_ENVIRONMENT) CHECK_PATIEN
 
 $(FABRIC_HOST_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
 	$(FABRIC_RUN) bash $(abs_top_srcdir)/tests/fabric/$*.sh
-$(FABRIC_TESTS:%=fabric/%.trs) $(FABRIC_OTHER_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE
+$(FABRIC_TESTS:%=fabric/%.trs) $(FABRIC_OTHER_TESTS:%=fabric/%.trs): fabric/%.trs: FORCE $(FABRIC_NEEDS)
 	$(FABRIC_RUN) --timeout 600 $(FABRIC_OPTIONS_$*) -- bash $(abs_top_srcdir)/tests/fabric/$*.sh
 
 # The tests run one after the other, because a guest takes two processors.

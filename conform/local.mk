@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# datconform: includes <dat/udat.h>, and nothing else of the project. The same sources are compiled a second time, with
+# datconform: includes <dat/udat.h>, and of the project's own only tools/other_api.h. The same sources are compiled a second time, with
 # <dat2/udat.h>: --api 2.0 runs that program, which is installed among the plugins, because nobody calls it by its name.
 bin_PROGRAMS += datconform
 conform_sources = \
@@ -44,10 +44,12 @@ conform_sources = \
 	conform/t_srq.h \
 	conform/t_srq_ep.c \
 	conform/t_threads.c \
-	conform/t_wait.c
+	conform/t_wait.c \
+	tools/other_api.c \
+	tools/other_api.h
 dist_man_MANS += man/datconform.1
 
-conform_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conform -DBIN_TO_LIB='"$(BIN_TO_LIB)"'
+conform_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -I$(top_srcdir)/conform -DBIN_TO_LIB='"$(BIN_TO_LIB)"'
 datconform_SOURCES = $(conform_sources)
 nodist_datconform_SOURCES = conform/clauses.c
 datconform_CPPFLAGS = $(conform_cppflags) -DCONFORM_API=1

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 #include "remote.h"
 #include "report.h"
 #include "run.h"
+#include "tools/other_api.h"
 
 #define MAX_COLUMNS 32
 /* A report names the API if it is not that of the command's name. */
@@ -420,25 +420,11 @@ static void hold_standard_files(void)
 			exit(3);
 }
 
-/*
- * Becomes the program that is compiled for the other API: its file is beside this one in a build
- * tree, and among the plugins once it is installed.
- */
+/* Becomes the program that is compiled for the other API. */
 static _Noreturn void become_other(char **argv)
 {
-	static const char *const places[] = { "", BIN_TO_LIB "/opendat/" };
-	char folder[PATH_MAX], path[2 * PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-	char *slash;
+	const char *path = other_api_exec("datconform", options.api, argv);
 
-	folder[length > 0 ? length : 0] = '\0';
-	slash = strrchr(folder, '/');
-	if (slash)
-		slash[1] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, sizeof(path), "%s%sdatconform-%s", folder, places[i], options.api);
-		execv(path, argv);
-	}
 	fprintf(stderr, "datconform: --api %s needs the program %s: %s; install the package that datconform is from again\n",
 		options.api, path, strerror(errno));
 	exit(3);

@@ -12,13 +12,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "datperf.h"
+#include "other_api.h"
 
 #define LARGE (UINT64_C(16) << 20)	/* so long that a few messages give a stable result */
 
@@ -288,25 +288,11 @@ static int run(struct perf_options *opt)
 	return status;
 }
 
-/*
- * Becomes the program that is compiled for the other API: its file is beside this one in a build tree, and
- * among the plugins once it is installed. Returns only if there is none.
- */
+/* Becomes the program that is compiled for the other API, or says why it cannot. */
 static int become_other(const struct perf_options *opt, char **argv)
 {
-	static const char *const places[] = { "", BIN_TO_LIB "/opendat/" };
-	char folder[PATH_MAX], path[2 * PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-	char *slash;
+	const char *path = other_api_exec("datperf", opt->api, argv);
 
-	folder[length > 0 ? length : 0] = '\0';
-	slash = strrchr(folder, '/');
-	if (slash != NULL)
-		slash[1] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, sizeof(path), "%s%sdatperf-%s", folder, places[i], opt->api);
-		execv(path, argv);
-	}
 	cli_error("--api %s needs the program %s: %s; install the package that datperf is from again", opt->api, path,
 		  strerror(errno));
 	return CLI_FAILED;

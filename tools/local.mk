@@ -85,7 +85,9 @@ perf_sources = \
 	tools/datperf_proc.c \
 	tools/datperf_rate.c \
 	tools/datperf_repeat.c \
-	tools/datperf_report.c
+	tools/datperf_report.c \
+	tools/other_api.c \
+	tools/other_api.h
 perf_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -DBIN_TO_LIB='"$(BIN_TO_LIB)"'
 
 bin_PROGRAMS += datperf

@@ -6,7 +6,7 @@ if !SANITIZED
 TESTS += tests/conform/soft0.sh tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh tests/conform/mutants20.sh
 endif
 EXTRA_DIST += tests/conform/server.sh tests/conform/datconform.sh tests/conform/soft0.sh tests/conform/soft20.sh \
-	tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh tests/conform/mutants20.sh
+	tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh tests/conform/mutants20.sh tests/conform/judging.sh
 check_PROGRAMS += tests/conform/crowd
 tests_conform_crowd_SOURCES = tests/conform/crowd.c
 tests/conform/server.log: tests/conform/crowd$(EXEEXT)

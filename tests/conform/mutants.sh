@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The suite has to fail: each mutant breaks one rule, and the clause beside it has to turn red.
 set -u
-. "${top_srcdir:=.}/tests/harness/tap.sh"
+. "${top_srcdir:=.}/tests/conform/judging.sh"
 
 libs=$PWD/.libs
 conf=$tap_dir/dat.conf
@@ -19,33 +19,8 @@ mutant()
 	echo "$1 u1.2 nonthreadsafe default $libs/libmutant.so opendat.1.0 \"$beneath $1\" \"\"" >>"$conf"
 }
 
-# judged: a check of the clause's own failed, or its process did; it is not just that the test came to its end before
-judged()
-{
-	grep -E "^    got      (a crash|a hang|the process exited)" "$1" || grep '^    expected ' "$1" | grep -v 'expected the test reaches'
-}
+judge() { DAT_SOFT_REALM=$DAT_SOFT_REALM-$1 verdict "$1" ./datconform --ia "$2" --only "$3"; }
 
-# A test that fails does so by waiting, as a rule, so several are run side by side, each in a realm of its own.
-at_once=4
-
-# judge N MUTANT CLAUSE: what datconform says of the clause is in verdict.N, and its exit status in status.N
-judge()
-{
-	local status=0
-	DAT_SOFT_REALM=$DAT_SOFT_REALM-$1 ./datconform --ia "$2" --only "$3" --patience 2 --timeout 6 \
-		>"$tap_dir/verdict.$1" 2>&1 || status=$?
-	echo $status >"$tap_dir/status.$1"
-}
-
-# red N: the clause failed
-red()
-{
-	cat "$tap_dir/verdict.$1"
-	[ "$(cat "$tap_dir/status.$1")" -eq 1 ] && judged "$tap_dir/verdict.$1"
-}
-
-caught=0
-total=0
 pairs=()
 while read -r mutant clause; do
 	pairs+=("$mutant $clause")
@@ -156,17 +131,7 @@ suppressed_late CONSUMER-56
 suppressed_late CONSUMER-57
 send_done_early CONSUMER-58
 END
-for pair in "${pairs[@]}"; do
-	total=$((total + 1))
-	[ $total -le $at_once ] || wait -n
-	# shellcheck disable=SC2086 # two words
-	judge $total $pair &
-done
-wait
-for ((n = 1; n <= total; n++)); do
-	read -r mutant clause <<<"${pairs[n - 1]}"
-	tap "mutants: $mutant turns $clause red" red $n && caught=$((caught + 1))
-done
+judge_pairs mutants
 echo "# $caught/$total mutants caught"
 mutant leave_process
 tap 'mutants: a process that a provider leaves behind holds nothing up' ./datconform --ia leave_process --only 'CNO_QUERY-*' \

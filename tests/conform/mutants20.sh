@@ -3,33 +3,14 @@
 # The clauses of DAT 2.0 have to fail: each mutant of mutant20.c breaks one rule, and the clause beside it has to turn red. Some are
 # for clauses that hold in 1.2 as well; most of these have their mutants in mutants.sh, since their tests have the same source.
 set -u
-. "${top_srcdir:=.}/tests/harness/tap.sh"
+. "${top_srcdir:=.}/tests/conform/judging.sh"
 
-# judged: a check of the clause's own failed, or its process did; it is not just that the test came to its end before
-judged()
-{
-	grep -E "^    got      (a crash|a hang|the process exited)" "$1" || grep '^    expected ' "$1" | grep -v 'expected the test reaches'
-}
-
-at_once=4
-
-# judge N MUTANT CLAUSE: what datconform says of the clause is in verdict.N, and its exit status in status.N
 judge()
 {
-	local status=0
 	DAT_SOFT_REALM=$DAT_SOFT_REALM-$1 MUTANT20=$2 LD_PRELOAD=$PWD/.libs/libmutant20.so \
-		./datconform --api 2.0 --ia soft0 --only "$3" --patience 2 --timeout 6 >"$tap_dir/verdict.$1" 2>&1 || status=$?
-	echo $status >"$tap_dir/status.$1"
+		verdict "$1" ./datconform --api 2.0 --ia soft0 --only "$3"
 }
 
-# red N: the clause failed
-red()
-{
-	cat "$tap_dir/verdict.$1"
-	[ "$(cat "$tap_dir/status.$1")" -eq 1 ] && judged "$tap_dir/verdict.$1"
-}
-
-total=0
 pairs=()
 while read -r mutant clause; do
 	pairs+=("$mutant $clause")
@@ -95,17 +76,7 @@ atomics_unchecked D20-44
 extension_unpromised D20-45
 immediate_swapped D20-46
 END
-for pair in "${pairs[@]}"; do
-	total=$((total + 1))
-	[ $total -le $at_once ] || wait -n
-	# shellcheck disable=SC2086 # two words
-	judge $total $pair &
-done
-wait
-for ((n = 1; n <= total; n++)); do
-	read -r mutant clause <<<"${pairs[n - 1]}"
-	tap "mutants of 2.0: $mutant turns $clause red" red $n
-done
+judge_pairs 'mutants of 2.0'
 
 every_clause_has_a_mutant()
 {

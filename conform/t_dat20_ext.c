@@ -14,7 +14,7 @@
 #define SIZE	4096
 #define DEFAULT DAT_COMPLETION_DEFAULT_FLAG
 
-/* Returns the value of a named attribute of the provider, or NULL if there is none of that name. */
+/* Returns the value of a named attribute of the provider, or NULL if the provider has no attribute of this name. */
 static const char *named(const DAT_PROVIDER_ATTR *attr, const char *name)
 {
 	for (DAT_COUNT i = 0; i < attr->num_provider_specific_attr; i++)

@@ -155,7 +155,7 @@ static enum datp_err say_other_version(const struct rdma_ia *ia, const char *wha
 	return DATP_ERR_PARAM;
 }
 
-/* `value` is what the GID is, or NULL if there is none at the index. */
+/* `value` is the GID at the index, or NULL if the table has no GID there. */
 static enum datp_err say_no_address(const struct rdma_ia *ia, const struct in6_addr *value)
 {
 	char text[INET6_ADDRSTRLEN] = "empty", list[LIST_MAX];

@@ -426,6 +426,23 @@ static void *wait_for_an_event(void *evd)
 	return NULL;
 }
 
+/* Each of these causes is told once, so they would use up a table of causes that warnings share with level debug. */
+static void warning_comes_after_a_hundred_causes_at_level_debug(void)
+{
+	enum { CAUSES = 100 };
+	DAT_EP_ATTR attr = { .max_message_size = 64, .max_rdma_size = 64, .max_recv_dtos = INT32_MAX };
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+
+	check_stderr_begin();
+	for (int i = 0; i < CAUSES; i++)
+		CHECK_DAT(dat_evd_dequeue(api_evd(1, DAT_EVD_DTO_FLAG), NULL), DAT_INVALID_PARAMETER);
+	check_stderr_end();
+	evd = api_evd(1, DAT_EVD_DTO_FLAG);
+	CHECK_DIAG(dat_ep_create(api.ia, api.pz, evd, evd, DAT_HANDLE_NULL, &attr, &ep), 0, "max_recv_dtos 2147483647",
+		   "the adapter has a limit of");
+}
+
 static void dequeue_beside_a_waiter_is_refused_with_the_reason(void)
 {
 	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_SOFTWARE_FLAG);
@@ -503,6 +520,8 @@ static const struct check_test debug_tests[] = {
 	CHECK_TEST(dequeue_beside_a_waiter_is_refused_with_the_reason),
 	CHECK_TEST(freed_handle_is_named_with_the_call),
 	CHECK_TEST(timeout_and_empty_queue_say_nothing),
+	/* the last one, because the process prints no new cause at level debug after it */
+	CHECK_TEST(warning_comes_after_a_hundred_causes_at_level_debug),
 	CHECK_END
 };
 

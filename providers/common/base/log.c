@@ -15,7 +15,7 @@
 #include "log/datlog.h"
 #include "refuse.h"
 
-/* The number of causes that are told apart; further ones are not logged. */
+/* The number of causes in a table of log_once(); a cause for which the table has no room is not logged. */
 #define CAUSES 64
 /*
  * Causes of peers: the latest ones, so that a peer that causes one after the other does not
@@ -23,10 +23,20 @@
  */
 #define PEER_CAUSES 16
 
+struct causes {
+	unsigned int count;
+	uint64_t cause[CAUSES];
+};
+
 static struct {
 	_Atomic uint32_t lock;
-	unsigned int count, peer_count;
-	uint64_t cause[CAUSES], peer_cause[PEER_CAUSES];
+	/*
+	 * Errors and warnings have a table of their own. A program at level debug may have a refused post on each of a
+	 * hundred endpoints, which fill the other table, and a later warning is printed nevertheless.
+	 */
+	struct causes grave, minor;
+	unsigned int peer_count;
+	uint64_t peer_cause[PEER_CAUSES];
 } said;
 
 static struct {
@@ -244,17 +254,18 @@ bool log_once_of_peer(const char *what, const void *detail, size_t size)
 	return fresh;
 }
 
-bool log_once(const char *what, const void *detail, size_t size)
+bool log_once(int level, const char *what, const void *detail, size_t size)
 {
+	struct causes *table = level <= DATLOG_WARNING ? &said.grave : &said.minor;
 	uint64_t cause = cause_of(what, detail, size);
 	bool fresh;
 
 	datp_lock(&said.lock);
-	fresh = said.count < CAUSES;
-	for (unsigned int i = 0; i < said.count && fresh; i++)
-		fresh = said.cause[i] != cause;
+	fresh = table->count < CAUSES;
+	for (unsigned int i = 0; i < table->count && fresh; i++)
+		fresh = table->cause[i] != cause;
 	if (fresh)
-		said.cause[said.count++] = cause;
+		table->cause[table->count++] = cause;
 	datp_unlock(&said.lock);
 	return fresh;
 }

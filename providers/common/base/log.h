@@ -30,8 +30,11 @@ void core_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* Returns true if messages of this level are printed for any component. */
 bool log_wanted(int level);
 
-/* Returns true if this cause is new in this process. The detail may be NULL with size 0. Any thread. */
-bool log_once(const char *what, const void *detail, size_t size);
+/*
+ * Returns true if this cause is new in this process; `level` is that of its message. The detail may be NULL with size 0. Any
+ * thread. Causes of messages at level info and debug do not use up the capacity for errors and warnings.
+ */
+bool log_once(int level, const char *what, const void *detail, size_t size);
 /*
  * The same for a cause that a peer can invent, such as an address: such causes have a table of their
  * own, where a new one replaces the oldest. So a peer can make each of them new, and the message

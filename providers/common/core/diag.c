@@ -165,7 +165,7 @@ void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cau
 	 * the program has chosen where to connect to, and the peer has chosen from where an
 	 * accepted request comes
 	 */
-	if (!(ep_priv(ep)->active ? log_once("connect", key, (size_t)length)
+	if (!(ep_priv(ep)->active ? log_once(level, "connect", key, (size_t)length)
 				  : log_once_of_peer("accept", key, (size_t)length)))
 		level = 4;
 	if (level > 2 && !log_wanted(level))
@@ -195,7 +195,7 @@ void diag_connect_refused(struct datp_ep *ep, const struct sockaddr *address, ui
 		*(struct sockaddr_in6 *)&copy = *(const struct sockaddr_in6 *)address;
 	else if (address->sa_family == AF_INET)
 		*(struct sockaddr_in *)&copy = *(const struct sockaddr_in *)address;
-	if (!log_once("address", &copy, sizeof(copy)))
+	if (!log_once(2, "address", &copy, sizeof(copy)))
 		return;
 	core_log(2,
 		 "%s: no connection with %s, connection qualifier %llu: this adapter cannot use "
@@ -296,7 +296,7 @@ void diag_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err)
 	/*
 	 * If a program tries one qualifier after the other until one is free, this is not an error.
 	 */
-	if (err != DATP_ERR_QUAL_IN_USE || !log_wanted(info) || !log_once("listen", &qual, sizeof(qual)))
+	if (err != DATP_ERR_QUAL_IN_USE || !log_wanted(info) || !log_once(info, "listen", &qual, sizeof(qual)))
 		return;
 	core_log(info,
 		 "%s: connection qualifier %llu is held by another program or service point (%s); "
@@ -312,7 +312,7 @@ void diag_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
 
 	if (err != DATP_ERR_MEMORY && err != DATP_ERR_REGION && err != DATP_ERR_DEVICE)
 		return;
-	if (!log_once("memory", &err, sizeof(err)))
+	if (!log_once(2, "memory", &err, sizeof(err)))
 		return;
 	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
 		snprintf(allowed, sizeof(allowed), "%llu KiB in all",
@@ -326,7 +326,7 @@ void diag_memory(struct datp_ia *ia, uint64_t length, enum datp_err err)
 
 void diag_block(struct datp_ia *ia, uint64_t length)
 {
-	if (!log_once("block", NULL, 0))
+	if (!log_once(2, "block", NULL, 0))
 		return;
 	core_log(2,
 		 "%s: %llu bytes of memory cannot be registered as one LMR (%s); this adapter's "
@@ -350,7 +350,7 @@ void diag_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 
 	if (clash == stream)
 		other = "software events";
-	if (!log_once("mixed", key, sizeof(key)))
+	if (!log_once(2, "mixed", key, sizeof(key)))
 		return;
 	if (stream != STREAM_SOLICITED && clash != STREAM_SOLICITED)
 		snprintf(remedy, sizeof(remedy),
@@ -366,7 +366,7 @@ void diag_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 
 void diag_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
 {
-	if (!log_once("async", &number, sizeof(number)))
+	if (!log_once(1, "async", &number, sizeof(number)))
 		return;
 	if (number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
 		core_log(1,

@@ -163,7 +163,7 @@ enum datp_err duties_of_lmr(const struct datp_lmr *lmr)
 		what = "rmr_context";
 	if (!what)
 		return DATP_OK;
-	if (log_once("DUTY-22", desc->name, strlen(desc->name)))
+	if (log_once(1, "DUTY-22", desc->name, strlen(desc->name)))
 		datp_log(1, "%s: DUTY-22: plugin \"%s\" has registered memory and left its %s at 0; set "
 			 "both contexts in its lmr_create", ia->name, desc->name, what);
 	return DATP_ERR_INTERNAL;

@@ -53,7 +53,7 @@ static bool too_much(const struct wish *wish, const struct limited *what, uint64
 		uint64_t asked;
 	} key = { wish->ia, what->name, asked };
 
-	if (!wish->of_peer && log_once("ep_attr", &key, sizeof(key)))
+	if (!wish->of_peer && log_once(2, "ep_attr", &key, sizeof(key)))
 		core_log(
 			2,
 			"%s: no endpoint with %s %llu: the adapter has a limit of %llu (%s); ask for no "

@@ -174,7 +174,7 @@ static bool is_new(const void *object, const char *call, const char *cause)
 {
 	const void *key[] = { object, call, cause };
 
-	return log_once("post", key, sizeof(key));
+	return log_once(4, "post", key, sizeof(key));
 }
 
 static void say(const struct datp_obj *object, const char *kind, const char *call, DAT_RETURN ret,

@@ -668,7 +668,7 @@ static DAT_RETURN refused_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 			       datp_ret(DATP_ERR_HANDLE_EVD_REQUEST);
 	const uintptr_t cause[] = { (uintptr_t)handle, ret };
 
-	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY || !log_once("dequeue", cause, sizeof(cause)))
+	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY || !log_once(4, "dequeue", cause, sizeof(cause)))
 		return ret;
 	return waited(&call, w, ret);
 }

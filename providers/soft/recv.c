@@ -18,6 +18,7 @@
 #include "port.h"
 #include "quiesce.h"
 #include "request.h"
+#include "send.h"
 #include "setup.h"
 #include "srq.h"
 #include "tick.h"
@@ -436,8 +437,7 @@ void soft_sq_reap(struct soft_ep *ep)
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);
 	}
-	if (ep->draining &&
-	    ep->sq_reaped == atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed))
+	if (ep->draining && soft_requests_done(ep))
 		soft_ep_drained(ep);
 }
 

@@ -108,6 +108,24 @@ static inline __attribute__((always_inline)) bool soft_send_is_next(const struct
 	return ep->base.sq.finished == next;
 }
 
+/* Returns true if all requests of this side have completed. EP lock. */
+static inline bool soft_requests_done(const struct soft_ep *ep)
+{
+	return soft_send_is_next(ep, ep->base.sq.posted);
+}
+
+/*
+ * Returns true if the queue in the port holds as many requests as this side has posted. It does whenever no post is under way,
+ * unless the peer has written to the count in the port: then requests are lost, or old ones are executed again. EP lock.
+ */
+static inline bool soft_queue_is_whole(const struct soft_ep *ep)
+{
+	const struct datp_wq *sq = &ep->base.sq;
+
+	/* relaxed: written under the EP lock */
+	return atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) - ep->sq_reaped == sq->posted - sq->finished;
+}
+
 /* Returns true if there is credit for one more eager message to the peer. EP lock, open. */
 static inline bool soft_send_credit(struct soft_ep *ep)
 {

@@ -5,9 +5,11 @@
  */
 #include "strict.h"
 #include "bound.h"
+#include "conn.h"
 #include "exec.h"
 #include "mr.h"
 #include "recv.h"
+#include "send.h"
 #include "unready.h"
 
 /* Returns true if each segment is in memory that has the right to remote writes. */
@@ -51,10 +53,7 @@ enum datp_err soft_strict_check(struct soft_ep *ep, const struct datp_wqe *wqe, 
  */
 static bool is_waiting(const struct soft_ep *ep)
 {
-	if (!ep->open || ep->failing || ep->rlayout.srq)
-		return false;
-	/* relaxed: written under the EP lock */
-	return ep->sq_reaped != atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+	return ep->open && !ep->failing && !ep->rlayout.srq && !soft_requests_done(ep);
 }
 
 void soft_strict_look_later(struct soft_ep *ep)
@@ -94,5 +93,8 @@ bool soft_strict_look(struct soft_ep *ep)
 		return false;
 	soft_exec_run(ep, true);
 	soft_sq_reap(ep);
+	/* a request that is not in the queue any more would never be found late */
+	if (is_waiting(ep) && !soft_queue_is_whole(ep))
+		soft_ep_corrupted(ep);
 	return is_waiting(ep);
 }

@@ -532,10 +532,10 @@ static bool drained_already(struct soft_ep *ep)
 {
 	soft_exec_run(ep, true);
 	soft_sq_reap(ep);
-	return !ep->failing &&
-	       ep->sq_reaped ==
-		       atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) &&
-	       exec_rests(ep);
+	/* a request that is not in the queue any more would never be done */
+	if (!soft_requests_done(ep) && !soft_queue_is_whole(ep))
+		soft_ep_corrupted(ep);
+	return !ep->failing && soft_requests_done(ep) && exec_rests(ep);
 }
 
 static void disconnect_gracefully(struct soft_ep *ep)

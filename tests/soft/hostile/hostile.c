@@ -484,6 +484,14 @@ void hostile_ask(struct hostile *h)
 	atomic_store(&their_ring(h)->service, SOFT_SERVICE_WANTED);
 }
 
+void hostile_miscount(struct hostile *h, uint32_t more)
+{
+	struct soft_port *their = their_place(h, &h->theirs.port_ref, sizeof(*their));
+
+	REQUIRE(their != NULL);
+	atomic_fetch_add(&their->sq_posted, more);
+}
+
 static void work_message(struct hostile *h, unsigned int *seed)
 {
 	struct soft_ring *ring = their_ring(h);

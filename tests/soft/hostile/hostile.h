@@ -105,6 +105,9 @@ void hostile_publish(struct hostile *h, uint64_t position);
 /* Requests the victim's service thread in the victim's ring, as a sender to an SRQ does, but does not wake it. */
 void hostile_ask(struct hostile *h);
 
+/* Adds to the count of requests that the victim has posted to the connection: it finds more of them there, or fewer. */
+void hostile_miscount(struct hostile *h, uint32_t more);
+
 /* Writes over one word of what the two share, or a few of them, as the seed says. */
 void hostile_scribble(struct hostile *h, unsigned int *seed);
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A peer that changes the number of requests in the victim's queue: some are hidden, or there are some that the victim has not
+ * posted. What the victim decides by the number of its requests, it decides by its own count: a disconnect that has nothing to
+ * wait for ends, and a request that cannot complete any more ends the connection.
+ */
+#include <string.h>
+
+#include "api.h"
+#include "hostile.h"
+
+enum { SIZE = 1 << 20 }; /* of a message that waits for a receive on any adapter */
+
+static struct api_end end;
+static struct api_pair pair;
+static struct api_buf buf;
+static DAT_EVD_HANDLE cr_evd;
+static DAT_CONN_QUAL qual;
+static pid_t attacker;
+
+/* It posts no receives, so a request of the victim waits until the victim is told that it does not. */
+static void miscount(void *arg)
+{
+	struct hostile h;
+	uint64_t where;
+
+	check_get(CHECK_PARENT, &where, sizeof(where));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, where);
+	check_await(CHECK_PARENT);
+	hostile_miscount(&h, (uint32_t)*(const int *)arg);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+static void connect_on(const char *adapter, int more)
+{
+	attacker = check_fork(miscount, &more);
+	api_open_as((char *)(uintptr_t)adapter);
+	api_end_make(&end, NULL);
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	check_put(attacker, &qual, sizeof(qual));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void let_it_miscount(void)
+{
+	check_signal(attacker);
+	check_await(attacker);
+}
+
+static void others_are_served(void)
+{
+	memset(&pair, 0, sizeof(pair));
+	api_pair_make(&pair, NULL);
+	api_pair_works(&pair, &buf);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
+static void send_one(uint64_t cookie)
+{
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, SIZE, cookie, 0), DAT_SUCCESS);
+}
+
+static void hidden_request_of_a_strict_adapter_ends_the_connection(void)
+{
+	connect_on("soft-strict", -1);
+	send_one(1);
+	let_it_miscount();
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_DTO(end.request, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	others_are_served();
+}
+
+static void disconnect_does_not_wait_for_a_request_that_was_not_posted(void)
+{
+	connect_on("soft0", 1);
+	let_it_miscount();
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(end.connect, end.ep);
+	API_EMPTY(end.request);
+	others_are_served();
+}
+
+static void disconnect_with_a_hidden_request_ends(void)
+{
+	connect_on("soft0", -1);
+	send_one(1);
+	let_it_miscount();
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_DTO(end.request, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	others_are_served();
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(hidden_request_of_a_strict_adapter_ends_the_connection),
+	CHECK_TEST(disconnect_does_not_wait_for_a_request_that_was_not_posted),
+	CHECK_TEST(disconnect_with_a_hidden_request_ends),
+	CHECK_END
+};
+
+static const struct check_suite suite = { .name = "miscounted requests", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&suite);

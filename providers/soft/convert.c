@@ -179,7 +179,7 @@ static struct converted *converted_new(const struct datp_lmr *lmr, uint64_t addr
 		return c;
 	}
 	datp_log(4, "soft: %llu bytes at 0x%llx stay private memory: %s", (unsigned long long)len, (unsigned long long)addr,
-		 strerror(error));
+		 error == EFAULT ? "a page of them cannot be read; is it a guard page (MADV_GUARD_INSTALL)?" : strerror(error));
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c);

@@ -32,6 +32,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -209,6 +212,9 @@ static int to_shared(int uffd, void *addr, size_t len, int fd, void **kept)
 	void *pages;
 	int error;
 
+	/* a page that cannot be read, as after MADV_GUARD_INSTALL, would raise a signal in file_fill() */
+	if (madvise(addr, len, MADV_POPULATE_READ) < 0)
+		return errno;
 	/* only a mapping that has had a page knows its addresses after it was moved */
 	(void)madvise(addr, (size_t)sysconf(_SC_PAGESIZE), MADV_POPULATE_WRITE);
 	error = faults_begin(uffd, addr, len, UFFDIO_REGISTER_MODE_MISSING);

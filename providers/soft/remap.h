@@ -21,7 +21,8 @@ int soft_remap_open(void);
  * caller that does not want that unmaps it.
  *
  * This call and soft_remap_private() touch no memory but the range, the calling thread's stack and
- * its errno, so none of these may lie in the range. The process must not fork meanwhile.
+ * its errno, so none of these may lie in the range. The process must not fork meanwhile. It
+ * must not make a page unreadable either, as MADV_GUARD_INSTALL does; one that is so before is refused with EFAULT.
  */
 int soft_remap_shared(int uffd, void *addr, size_t len, int fd, void **kept);
 

@@ -21,6 +21,13 @@
 
 #include "api.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
 #define FILE_NAME "opendat-registered" /* as /proc/PID/maps shows it */
 #define PAGES	  16u
 #define LOCAL	  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
@@ -172,6 +179,24 @@ static void memory_of_another_kind_stays_as_it_is(void)
 	map_anew(MAP_SHARED);
 	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
 	CHECK(!shared(memory));
+	unregister(&buf);
+}
+
+static void memory_with_a_guard_page_stays_as_it_is(void)
+{
+	struct api_buf buf;
+
+	api_fill(memory, size, 1);
+	if (madvise(memory + 3 * page, page, MADV_GUARD_INSTALL) < 0)
+		check_skip("there are guard pages from Linux 6.13 on");
+	buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(!shared(memory) && !shared(memory + 4 * page));
+	CHECK_EQ_INT(api_mismatch(memory, 3 * page, 1), -1);
+	unregister(&buf);
+	/* the guard page is still there, and what is beside it can be shared */
+	CHECK(madvise(memory + 3 * page, page, MADV_POPULATE_READ) < 0);
+	buf = registered(4 * page, size - 4 * page, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(shared(memory + 4 * page));
 	unregister(&buf);
 }
 
@@ -603,6 +628,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(last_region_of_a_range_makes_it_private),
 	CHECK_TEST(region_that_another_one_overlaps_stays_as_it_is),
 	CHECK_TEST(memory_of_another_kind_stays_as_it_is),
+	CHECK_TEST(memory_with_a_guard_page_stays_as_it_is),
 	CHECK_TEST(memory_that_can_be_executed_stays_as_it_is),
 	CHECK_TEST(limit_of_the_length_of_files_does_not_end_the_program),
 	CHECK_TEST(half_of_the_descriptors_is_left_to_the_program),

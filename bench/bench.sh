@@ -156,9 +156,9 @@ dat_added20()
 
 trace() { strace -f -qq -e signal=none -e trace='!sched_yield' -o "$raw.calls" "$@"; }
 
-# How many system calls SIZE ITERS makes: all those of the thread that writes, and what the others copy from or to another
-# process. A call that strace shows in two parts is one. Not those by which who waits for the peer lets others run, nor
-# those by which a process looks at its own memory, as libdat does to see whether a handle is one.
+# shared_calls SIZE ITERS: prints the number of system calls of a test. All calls of the writing thread count; of the other threads
+# only copies between processes do. A call that strace prints in two lines counts once. sched_yield() does not count, because a
+# side that waits for its peer makes it, and neither do copies within one process, by which libdat reads the word behind a handle.
 shared_calls()
 {
 	libtool_run trace ./datperf --ia "$ia" --memory shared --test write-bw --size "$1" --iters "$2" --warmup 0 \
@@ -170,7 +170,8 @@ shared_calls()
 	END { print n + 0 }' "$raw.calls"
 }
 
-# To a hundredth: how often the threads meet at a lock while they start and end differs from run to run.
+# Prints system calls per write, rounded to a hundredth, because the number of times that threads wait for each other's locks at the
+# start and at the end of a run differs.
 dat_shared_calls()
 {
 	local one many

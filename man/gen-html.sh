@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes the HTML site of the manual with mandoc(1): a page for each man page, linked with each other, an index, and a search
 # that needs no server, a picture of the states of an endpoint, and pictures of sequences. style.css, search.js and the sequences
-# are taken from the SOURCE-FOLDER, the table of the states from the source file that the code uses.
+# come from the SOURCE-FOLDER; the table of the states is the one that the library is compiled from (ep_state.c).
 # Use: gen-html.sh OUTPUT-FOLDER SOURCE-FOLDER VERSION PAGE...
 set -euo pipefail
 
@@ -12,7 +12,7 @@ MANDOC=${MANDOC:-mandoc}
 declare -A file says	# by name.section
 order=()
 
-# What a page is about: behind .Nd, or behind the dash of its NAME.
+# headline FILE: prints what the page is about, which stands after .Nd, or in man(7) after the dash in NAME
 headline()
 {
 	sed -n 's/^[.]Nd //; t found; s/^[^.]* \\- //; t found; d; :found; p; q' "$1"
@@ -37,7 +37,7 @@ escape()
 	escaped=${escaped//'>'/'&gt;'}
 }
 
-# top TITLE: everything before the page's own text
+# top TITLE: prints everything before the page's own text
 top()
 {
 	cat <<-END
@@ -72,8 +72,8 @@ bottom()
 	printf '</main>\n<footer>OpenDAT %s, uDAPL 1.2</footer>\n</body>\n</html>\n' "$version"
 }
 
-# In man(7) a reference is a name in bold type with a section behind it, which mandoc does not recognise.
-# The picture stands behind the heading of the section about it. Both are done by one script of sed.
+# Writes the script of sed that make_page() runs on each page. It makes links of the references in pages of man(7), a name in bold
+# type and a section, which mandoc does not recognise; and it puts the picture of the states after the heading of their section.
 write_edits()
 {
 	local page
@@ -86,7 +86,8 @@ write_edits()
 	END
 }
 
-# sequence_edits PAGE: prints the commands of sed for its sequence, if it has one: a picture stands before the text, which unfolds
+# sequence_edits PAGE: if the page has a sequence, draws it, and prints the commands of sed that put the picture before the text and
+# fold the text away
 sequence_edits()
 {
 	local name=${1%.*} title
@@ -111,7 +112,7 @@ make_page()
 	} >"$out/$page.html"
 }
 
-# list TITLE PAGE...: pages of the index
+# list TITLE PAGE...: prints a heading of the index and the pages below it
 list()
 {
 	local title=$1 page escaped
@@ -125,7 +126,7 @@ list()
 	printf '</dl>\n'
 }
 
-# pages PATTERN: those whose name.section matches, in alphabetical order
+# pages PATTERN: prints the pages whose name.section matches, in alphabetical order
 pages()
 {
 	printf '%s\n' "${order[@]}" | grep -E "$1" | LC_ALL=C sort -t. -k 1,1 || true
@@ -148,7 +149,8 @@ make_index()
 	} >"$out/index.html"
 }
 
-# Each word of a page once, as search.js wants it: letters, digits and what joins the parts of a name.
+# words FILE: prints each word of a page once, in the form that search.js looks for: letters, digits, and the characters that join
+# the parts of a name
 words()
 {
 	"$MANDOC" -Tutf8 "$1" | LC_ALL=C awk '
@@ -181,7 +183,7 @@ cp "$source/style.css" "$source/search.js" "$out/"
 awk -v as=svg -f "$source/gen-states.awk" "$source/../providers/common/core/ep_state.c" >"$out/ep-states.svg"
 read_pages "$@"
 write_edits
-(cd "$out" && touch "${order[@]/%/.html}")	# mandoc links to what is there
+(cd "$out" && touch "${order[@]/%/.html}")	# mandoc makes links only to files that exist
 for page in "${order[@]}"; do
 	[[ ${file[$page]} == /* ]] && path=${file[$page]} || path=$PWD/${file[$page]}
 	make_page "$page" "$path"

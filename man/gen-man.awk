@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# gen-man.awk: makes the manual's section 3 out of the doc comments of the headers: one mdoc(7) page for each function,
-# and the list of them for dat(3). Whatever a page says about a call is said in the header, and nowhere else.
+# gen-man.awk makes the manual's section 3 out of the doc comments of the headers: one mdoc(7) page for each function,
+# and the list of them for dat(3). What a page says about a call comes from the comment in the header.
 # Use: awk -f gen-man.awk -v out=DIR -v date=DATE -v more=DIR -v states_file=FILE -v sequences=DIR dat.in HEADER...
 #
 # The form of a doc comment is described at the top of dat.h, and checked by tests/abi/docs.awk. A file FUNCTION.mdoc in the
-# folder "more" goes into the page of that function, behind its return values; so does FUNCTION.sequence of "sequences".
+# folder "more" is copied into the page of that function, after its return values, and so is FUNCTION.sequence of the folder
+# "sequences".
 
 #
-# Reading. code[NAME] is a declaration; what its comment says is in head[NAME], prose[NAME] and so on, by parse_comment();
-# type[TYPEDEF] is the name of a struct, union or enum.
+# This part reads the headers. code[NAME] is a declaration; parse_comment() puts the parts of its comment into head[NAME],
+# prose[NAME] and so on. type[TYPEDEF] is the name of a struct, union or enum.
 #
 
 FILENAME ~ /[.]in$/ { overview[++overview_lines] = $0; next }
@@ -69,7 +70,7 @@ function end_declaration(   title, name) {
 	parse_comment(name, comment)
 }
 
-# A typedef comes behind the closing brace, or in a line of its own that has the form of this one.
+# The name of the typedef follows the closing brace, or else it is the name of the struct in capitals.
 function learn_type(name,   alias) {
 	alias = text
 	if (sub(/^.*[}] */, "", alias) && alias ~ /^DAT_/)
@@ -85,7 +86,7 @@ function learn_type(name,   alias) {
 			member[substr(line[i], RSTART, RLENGTH - 1)] = 1
 }
 
-# Takes a comment apart: head[], members[] in order and their member_text[], prose[], returns[], states[], safety[], page[].
+# Splits a comment into its parts: head[], members[] in their order, member_text[], prose[], returns[], states[], safety[], page[].
 function parse_comment(name, s,   n, i, line, key) {
 	gsub(/\n  +/, " ", s)
 	n = split(s, line, "\n")
@@ -113,12 +114,12 @@ function parse_comment(name, s,   n, i, line, key) {
 }
 
 #
-# Writing mdoc.
+# This part writes mdoc.
 #
 
 function put(s) { print s > to }
 
-# Running text: a sentence begins a line, and names that have a macro in mdoc get it.
+# Writes running text: each sentence begins a line, and a name for which mdoc has a macro is written with that macro.
 function put_text(s,   n, i, word, line) {
 	n = split(s, word, / +/)
 	line = ""
@@ -217,7 +218,7 @@ function put_page(name) {
 	close(to)
 }
 
-# Sets arg_count, arg_name[], arg_type[], arg_way[] from a prototype, and result.
+# Sets arg_count, arg_name[], arg_type[], arg_way[] and result from a prototype.
 function parse_prototype(name,   s, n, i, part) {
 	s = code[name]
 	gsub(/[\n\t ]+/, " ", s)
@@ -254,7 +255,7 @@ function put_synopsis(name,   i) {
 	put(".Fc")
 }
 
-# dat_ia_open() is a macro, without types: those of the function behind it count.
+# dat_ia_open() is a macro and has no types, so the page shows those of the function that the macro calls.
 function put_open_synopsis(name,   i, n, key) {
 	parse_prototype(name "v")
 	put(".Ft " result "\n.Fo " name)
@@ -294,10 +295,10 @@ function put_parameters(name,   i) {
 	put(".El")
 }
 
-# A capital, unless the text begins with a name.
+# Returns the text with a capital at its beginning, unless it begins with a name.
 function capital_word(s) { return s ~ /^[a-z]+[_(]/ ? s : capital(s) }
 
-# The types that the prototype names, and those that they are made of.
+# Writes the definitions of the types in the prototype, and of the types that these contain.
 function put_types(name,   i) {
 	for (i in seen)
 		delete seen[i]
@@ -345,7 +346,7 @@ function put_type_title(alias) {
 	put(".Ss " alias)
 }
 
-# Leaves out the parts of a definition that are for C++ only.
+# Returns a definition without the parts that only C++ compiles.
 function put_definition(name,   n, i, line, s, skip) {
 	n = split(code[name], line, "\n")
 	s = ""
@@ -405,7 +406,7 @@ function put_states(name,   s, other) {
 	put_text(full_stop(s))
 }
 
-# Copies a file, which only some of the pages have.
+# Copies a file into the page if it exists; only some pages have one.
 function put_file(path,   line) {
 	while ((getline line < path) > 0)
 		if (line !~ /^[.]\\" SPDX/)
@@ -414,8 +415,9 @@ function put_file(path,   line) {
 }
 
 #
-# Return values. "A, B; C when ..., or so; else as f()": a code, and after it when it comes. A code that stands alone
-# is explained by the comment of enum dat_return_type; what another function returns is looked up there.
+# This part writes the return values. A comment has the form "A, B; C when ..., or so; else as f()": codes, each with the case in
+# which it is returned. A code without a case gets the comment that enum dat_return_type has for it, and "as f()" gets the codes
+# of f().
 #
 
 function put_returns(name,   i) {
@@ -470,7 +472,7 @@ function learn_return(s,   name, other) {
 		remarks = remarks (remarks == "" ? "" : " ") full_stop(capital(s))
 }
 
-# Returns whether an event reports later how such a call ends.
+# Returns true if an event reports the result of such a call later.
 function under_way(function_name) {
 	return function_name ~ /_post_(send|recv|rdma_)|^dat_ep_(connect|dup_connect|disconnect)$|^dat_cr_accept$|^dat_rmr_bind$/
 }
@@ -496,7 +498,7 @@ function put_safety(name) {
 	put("Promised by providers whose\n.Va is_thread_safe\nis\n.Dv DAT_TRUE ;\nsee\n." macro_for("dat_ia_query()") " .")
 }
 
-# The functions of the same object, and the start.
+# Writes SEE ALSO: the functions of the same object, and where to start.
 function put_see_also(name,   i, mine, list, n, other) {
 	put(".Sh SEE ALSO")
 	mine = family(name)
@@ -510,7 +512,7 @@ function put_see_also(name,   i, mine, list, n, other) {
 	put(list " ,\n.Xr dat.conf 5 ,\n.Xr opendat 7")
 }
 
-# The object of dat_ep_connect() is the second word; a few functions are about all objects, or the registry.
+# Returns the object that a function is about: the second word of its name, except for the few functions of all objects and of the registry.
 function family(name,   part) {
 	split(name, part, "_")
 	if (part[2] ~ /^(get|set|strerror)$/)
@@ -529,7 +531,7 @@ function sort_functions(   i, k, name) {
 	}
 }
 
-# dat(3): a line "@list FAMILY" becomes the family's functions, and "@states" the text of the file `states_file`.
+# Writes dat(3): a line "@list FAMILY" is replaced by the functions of the family, and "@states" by the text of `states_file`.
 function put_overview(   i, k, want, line, found) {
 	self = "dat"
 	to = out "/dat.3"

@@ -7,7 +7,7 @@
 # Use: awk -f gen-states.awk -v as=mdoc|svg ep_state.c
 
 BEGIN {
-	# The middle of each box, and the name that the table has for a state as a bit.
+	# For each state: the name of its bit in the table, its name, and the centre of its box.
 	place("UNC", "UNCONNECTED", 500, 50)
 	place("RES", "RESERVED", 140, 50)
 	place("PAS", "PASSIVE_CONNECTION_PENDING", 140, 210)
@@ -32,7 +32,7 @@ BEGIN {
 	words["EP_ENDED"] = "the connection ends or breaks"
 	words["EP_RESET"] = "dat_ep_reset()"
 
-	# Where an arrow does not go straight: the point that bends it, and how far along its words stand.
+	# Arrows that are not straight have a control point here; "along" is the place of the words on the arrow, from 0 to 1.
 	bend["DIS UNC"] = "1010 40"; along["DIS UNC"] = 0.3
 	bend["CMP DIS"] = "760 330"; along["CMP DIS"] = 0.4
 	bend["TEN CMP"] = "420 400"
@@ -46,7 +46,7 @@ BEGIN {
 		fail("as=mdoc or as=svg")
 }
 
-# [EP_CONNECT] = { UNC, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING },
+# Reads a line of the table, such as "[EP_CONNECT] = { UNC, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING },"
 /^\t\[EP_[A-Z_]+\][ \t]*= \{ / {
 	cause = from = to = $0
 	sub(/^\t\[/, "", cause); sub(/\].*/, "", cause)
@@ -90,7 +90,7 @@ function place(short, name, x, y) {
 	W[short] = length(name) * 4.1 + 18	# half the width of the box
 }
 
-# Steps between the same two states are one arrow with several lines.
+# Adds a step. All steps from one state to another share an arrow, which has a line of words for each of them.
 function step(from, to, by,   key) {
 	key = from " " to
 	if (!(key in lines)) {
@@ -117,7 +117,7 @@ function write_text(   i, k, part, by, n, j, before) {
 	}
 }
 
-# A call becomes a reference, with what follows it on a line of its own.
+# Returns a cause as mdoc: a function becomes a reference, and the words after it begin a line of their own.
 function mdoc(by,   name, comma) {
 	if (!match(by, /^dat_[a-z_]+\(\)/))
 		return by " "
@@ -130,7 +130,7 @@ function mdoc(by,   name, comma) {
 
 function abs(x) { return x < 0 ? -x : x }
 
-# Where the line from the middle of a box towards (x, y) leaves the box: sets EX and EY.
+# Sets EX and EY to the point where the line from the centre of a box to (x, y) leaves the box.
 function edge(box, x, y, more,   dx, dy, t, tx, ty) {
 	dx = x - X[box]; dy = y - Y[box]
 	tx = dx ? (W[box] + more) / abs(dx) : 1e9
@@ -149,7 +149,7 @@ function write_arrow(key,   part, a, b, mid, cx, cy, x1, y1, x2, y2, t, lx, ly, 
 	if (key in bend) {
 		split(bend[key], mid, " ")
 		cx = mid[1]; cy = mid[2]
-	} else {	# one that has another in the way back is bent a little to its left
+	} else {	# if there is an arrow back, both are bent, so that they do not cover each other
 		cx = X[a] + dx / 2 + (back ? dy / size * 52 : 0)
 		cy = Y[a] + dy / 2 - (back ? dx / size * 52 : 0)
 	}

@@ -220,8 +220,8 @@ struct rdma_conn {
 	 */
 	bool answered;
 	/*
-	 * only used by the service thread; for deferred accepts, and once no endpoint has the connection
-	 * any more, under the IA mutex
+	 * Only the service thread uses it, without the mutex; for deferred accepts, and once the connection has no endpoint any
+	 * more, it is used under the IA mutex.
 	 */
 	bool established;
 	/* it has been disconnected, and the event of its end is still to come. Only used by the service thread */
@@ -241,9 +241,12 @@ struct rdma_conn {
 	 */
 	uint64_t limit_ns;
 	int nudges;	  /* the number so far (IA mutex) */
-	/* only used by the service thread, as the next three: how often its address was resolved or its request sent again */
+	/*
+	 * Only the service thread uses the next four. How often the address was resolved, and later how often the request
+	 * was sent again
+	 */
 	uint32_t tries;
-	uint32_t routes;  /* how often its route was looked up in vain. Only used by the service thread */
+	uint32_t routes;  /* how often its route was looked up in vain */
 	bool asks;	  /* `due_ns` is the time of its repeated request */
 	uint64_t asked_ns; /* when its latest request was sent; 0: none was */
 	int part;	  /* which part of its private data was sent last: 1 or 2; 0: it has no parts */
@@ -336,7 +339,10 @@ struct rdma_ep {
 	struct datp_node *early, **early_end;	  /* receives that have completed before `up` (EP lock) */
 	/* by place in the ring: the request is complete, but some request before it is not (EP lock) */
 	unsigned char *overtook;
-	/* their number, and one more if `failed`, stopped, or DEFER_FENCED: no completion takes the fast path then (EP lock) */
+	/*
+	 * the number of requests that overtook, plus one if `failed`, stopped or DEFER_FENCED; completions take the fast
+	 * path only if it is 0 (EP lock)
+	 */
 	uint32_t overtaking;
 	/*
 	 * For rdma_fast.h, all under the EP lock. Prepared work requests of one segment, by enum datp_op, of which a
@@ -349,9 +355,9 @@ struct rdma_ep {
 	struct rdma_lmr_cache source, sink;
 	struct rdma_span requests, receives;
 	/*
-	 * By enum datp_op: the longest segment of an operation of the fast path, which the attributes and the length of
-	 * a segment limit; and the longest that can be posted by wr[]. 0 while the operation must not go
-	 * directly to the queue pair, such as a request while the endpoint is not CONNECTED.
+	 * By enum datp_op. `longest` is the longest segment that the fast path may post: the smaller one of the limits in
+	 * the endpoint's attributes and in a segment. `quick` is the longest that it may post by wr[]. Both are 0 while
+	 * the operation must not go directly to the queue pair, such as a request while the endpoint is not CONNECTED.
 	 */
 	uint64_t longest[DATP_BIND], quick[DATP_BIND];
 	/* the numbers of reads that the program asked for, while the attributes show the negotiated ones (EP lock) */

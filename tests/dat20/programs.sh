@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The test programs of DAT 2.0 that Debian ships, as they are, on libdat2 over soft0. DAT20_ROUNDS runs all of them so many times.
+# The test programs of DAT 2.0 that Debian ships, as they are, on libdat2 over soft0. They run DAT20_ROUNDS times, once by default.
 # shellcheck source-path=SCRIPTDIR
 
 # They meet at one TCP port of the host. In a network of its own, this test does not meet another one that runs at the same time.
@@ -13,7 +13,7 @@ fi
 export DAT_OVERRIDE=$tap_dir/dat.conf
 printf 'soft0 u2.0 nonthreadsafe default %s opendat.1.0 "" ""\n' "$PWD/.libs/libdatsoft.so" >"$DAT_OVERRIDE"
 
-# What the kernel shows of the service point of dtestsrq
+# Succeeds once the service point of dtestsrq is in the kernel's list of Unix sockets.
 # shellcheck disable=SC2317 # it is called by its name
 dtestsrq_listens() { grep -q "@opendat-soft/$DAT_SOFT_REALM/.*/b0c0\$" /proc/net/unix; }
 

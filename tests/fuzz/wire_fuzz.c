@@ -5,8 +5,8 @@
  * sequence of messages: a byte for the kind of transport and message, one for the retry count and
  * the peer, one for the length, and the bytes.
  *
- * Invariant checked: a consumer is given no more than there is and than it has room for, and what
- * was packed comes out as it was.
+ * It checks that a consumer gets no more private data than have arrived and than it has room for, and that private data
+ * which were packed have the same length and bytes when they are unpacked.
  */
 #include <netinet/in.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct message {
 	struct rdma_cm_id id;
 };
 
-/* What a message's receiver asks of it. */
+/* Calls the functions by which the receiver of a message finds out what it is, and checks the length that they find. */
 static void lengths_check(const struct message *m)
 {
 	const struct rdma_conn_param *param = &m->event.param.conn;
@@ -58,7 +58,7 @@ static void parts_check(struct rdma_ia *ia, const struct message *m)
 	free(whole);
 }
 
-/* The same bytes as a consumer's own data: packed, they come out again. */
+/* Packs the bytes as if they were a consumer's private data, and checks that the same bytes are unpacked. */
 static void pack_check(const struct message *m, const unsigned char *data, uint32_t length)
 {
 	struct rdma_conn_param param = { 0 };
@@ -68,7 +68,7 @@ static void pack_check(const struct message *m, const unsigned char *data, uint3
 	if (length > m->kind->max_private_data || (room && length > room))
 		return;
 	rdma_wire_pack(m->kind, m->what, data, length, wire, &param);
-	/* more than fits in front of the trailer of a reply: its padding counts */
+	/* A reply with so much data has no room for a trailer, so the receiver takes its padding for data. */
 	if (m->what == RDMA_REPLY && room && length > room - RDMA_TRAILER)
 		return;
 	DEMAND(rdma_wire_length(m->kind, m->what, &param) == length);
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (size >= 3) {
 		struct message m = { .kind = &kinds[data[0] & 1], .what = data[0] >> 1 & 1 };
 		size_t length = data[2] < size - 3 ? data[2] : size - 3;
-		unsigned char *exact = malloc(length ? length : 1);	/* a read beyond it is seen */
+		unsigned char *exact = malloc(length ? length : 1);	/* of this size, so that a read beyond it is detected */
 		struct sockaddr_in *peer = (struct sockaddr_in *)&m.id.route.addr.dst_addr;
 
 		DEMAND(exact);

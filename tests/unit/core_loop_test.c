@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The service thread: watches, calls, timers, and what is guaranteed after their deletion. */
+/* The service thread: watches, calls and timers, and that a deleted one does not run any more. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -116,7 +116,7 @@ static void a_deleted_watch_is_silent(void)
 	REQUIRE_EQ_INT(datp_loop_add(ia, fd, EPOLLIN, watch_fires, NULL, &watch), DATP_OK);
 	datp_loop_del(watch);
 	signal_fd();
-	/* The call is made after the other work of the thread. */
+	/* The service thread makes this call after it has served all watches that are ready. */
 	CHECK_EQ_INT(datp_loop_call(ia, count, NULL), DATP_OK);
 	REQUIRE_SOON(inside == 1);
 	CHECK_EQ_INT(ran, 1);

@@ -133,7 +133,8 @@ int conf_filter(struct conf *conf, const char *value);
 
 /*
  * Returns true if a line for uDAPL 1.2 serves programs of 2.0 as well: its library is one of OpenDAT's
- * with a table of 2.0, and no line that is used says u2.0 and has its name.
+ * with a table of 2.0, or a wrapper of OpenDAT's whose adapter beneath is not for 1.2 alone; and no line
+ * that is used says u2.0 and has its name.
  */
 bool conf_serves_20(const struct conf *conf, const struct conf_entry *e);
 

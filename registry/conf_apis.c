@@ -9,32 +9,79 @@
 
 #include <string.h>
 
-/*
- * The providers that have a table of 2.0. The wrappers are missing, because what is beneath decides whom they serve, and so is
- * libdaplcma.so.1, whose lines may mean OFED's library of this name.
- */
+/* The providers that have a table of 2.0. libdaplcma.so.1 is missing, because its lines may mean OFED's library of this name. */
 static const char *const libraries[] = { "libdatsoft.so", "libdatib.so", "libdatiwarp.so" };
+/* The wrappers, which serve the programs that the adapter beneath serves. */
+static const char *const wrappers[] = { "libdat-trace.so", "libdat-fault.so" };
 
-static bool has_both(const char *library)
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/*
+ * How many wrappers are looked through, one beneath the other or lines of one name. In a circle that many are found, and so it is
+ * offered: its opening is refused with the reason.
+ */
+enum { LOOKS_MAX = 100 };
+
+static bool is_one_of(const char *library, const char *const *list, size_t n)
 {
 	const char *slash = strrchr(library, '/');
 	const char *file = slash ? slash + 1 : library;
 	size_t i;
 
-	for (i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		if (!strcmp(file, libraries[i]))
+	for (i = 0; i < n; i++)
+		if (!strcmp(file, list[i]))
 			return true;
 	return false;
 }
 
+/* Returns whether a line that is used says u2.0 and has this name. */
+static bool is_said(const struct conf *conf, const char *name, size_t length)
+{
+	const struct conf_entry *e;
+
+	for (e = conf->entries; e; e = e->next)
+		if (e->skip == CONF_USED && e->major == 2 && !strncmp(e->name, name, length) && !e->name[length])
+			return true;
+	return false;
+}
+
+static bool serves_20(const struct conf *conf, const struct conf_entry *e, int *looks);
+
+/*
+ * Returns whether the adapter that a wrapper's instance data begin with serves programs of 2.0. Returns true as well if there is no
+ * such adapter: then the wrapper tells the program the reason.
+ */
+static bool beneath_serves_20(const struct conf *conf, const struct conf_entry *wrapper, int *looks)
+{
+	const char *name = wrapper->ia_params + strspn(wrapper->ia_params, " \t");
+	size_t length = strcspn(name, " \t");
+	const struct conf_entry *e;
+	bool found = false;
+
+	if (++*looks > LOOKS_MAX || is_said(conf, name, length))
+		return true;
+	for (e = conf->entries; e; e = e->next) {
+		if (e->skip != CONF_USED || strncmp(e->name, name, length) != 0 || e->name[length])
+			continue;
+		if (serves_20(conf, e, looks))
+			return true;
+		found = true;
+	}
+	return !found;
+}
+
+static bool serves_20(const struct conf *conf, const struct conf_entry *e, int *looks)
+{
+	if (e->skip != CONF_USED || e->major != 1 || is_said(conf, e->name, strlen(e->name)))
+		return false;
+	if (is_one_of(e->library, wrappers, COUNT(wrappers)))
+		return beneath_serves_20(conf, e, looks);
+	return is_one_of(e->library, libraries, COUNT(libraries));
+}
+
 bool conf_serves_20(const struct conf *conf, const struct conf_entry *e)
 {
-	const struct conf_entry *other;
+	int looks = 0;
 
-	if (e->skip != CONF_USED || e->major != 1 || !has_both(e->library))
-		return false;
-	for (other = conf->entries; other; other = other->next)
-		if (other->skip == CONF_USED && other->major == 2 && !strcmp(other->name, e->name))
-			return false;
-	return true;
+	return serves_20(conf, e, &looks);
 }

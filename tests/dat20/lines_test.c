@@ -14,6 +14,7 @@
 
 #define LINE(name, api, library) name " " api " nonthreadsafe default " library " x.1.0 \"\" \"\"\n"
 #define SOFT(name, api)		 LINE(name, api, SOFT_PLUGIN)
+#define TRACE(name, api, beneath) name " " api " nonthreadsafe default " TRACE_PLUGIN " x.1.0 \"" beneath "\" \"\"\n"
 /* A library that is not there: a line with it is never used. */
 #define NOWHERE(name, api)	 LINE(name, api, "/nowhere/libnothing.so")
 
@@ -65,11 +66,39 @@ static const struct lines {
 	  .refused = "foreign0",
 	  .subtype = DAT_NAME_NOT_REGISTERED,
 	  .says = "is not OpenDAT's, so its line serves programs of uDAPL 1.2 only" },
-	{ .test = "a wrapper's line for 1.2 is not offered",
-	  .conf = LINE("trace0", "u1.2", TRACE_PLUGIN),
+	{ .test = "a wrapper's line for 1.2 serves 2.0 if the adapter beneath does",
+	  .conf = TRACE("trace0", "u1.2", " soft0 file=@/trace") SOFT("soft0", "u1.2"),
+	  .listed = "trace0 soft0 ",
+	  .opens = "trace0" },
+	{ .test = "so does one over an adapter whose line says 2.0, and over another wrapper",
+	  .conf = SOFT("soft0", "u2.0") TRACE("trace0", "u1.2", "soft0 file=@/trace")
+		  TRACE("trace1", "u1.2", "trace0 file=@/trace1"),
+	  .listed = "soft0 trace0 trace1 ",
+	  .opens = "trace1" },
+	{ .test = "a wrapper's line over an adapter for 1.2 alone is not offered",
+	  .conf = TRACE("trace0", "u1.2", "foreign0") LINE("foreign0", "u1.2", FOREIGN12_PLUGIN),
 	  .listed = "",
 	  .refused = "trace0",
 	  .subtype = DAT_MAJOR_NOT_FOUND },
+	{ .test = "one that wraps nothing is refused with its reason",
+	  .conf = TRACE("trace0", "u1.2", "soft") SOFT("soft0", "u1.2"),
+	  .listed = "trace0 soft0 ",
+	  .opens = "soft0",
+	  .refused = "trace0",
+	  .subtype = DAT_NAME_NOT_REGISTERED,
+	  .says = "soft: no such adapter" },
+	{ .test = "a circle of wrappers is refused with its reason",
+	  .conf = TRACE("trace0", "u1.2", "trace1") TRACE("trace1", "u1.2", "trace0"),
+	  .listed = "trace0 trace1 ",
+	  .refused = "trace0",
+	  .subtype = DAT_NO_SUBTYPE,
+	  .says = "would be beneath itself" },
+	{ .test = "a wrapper's line for 2.0 decides alone what its name means",
+	  .conf = TRACE("trace0", "u1.2", "soft0") NOWHERE("trace0", "u2.0") SOFT("soft0", "u1.2"),
+	  .listed = "trace0 soft0 ",
+	  .opens = "soft0",
+	  .refused = "trace0",
+	  .subtype = DAT_NAME_NOT_REGISTERED },
 	{ .test = "a section of a drop-in serves 2.0, and one that says 2.0 comes first",
 	  .conf = "",
 	  .drop_in = "[plain]\nlibrary = " SOFT_PLUGIN "\n[said]\nlibrary = " SOFT_PLUGIN "\napi_version = u2.0\n",

@@ -2,54 +2,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The wrappers under programs of DAT 2.0: what the tracing one writes, and what the fault-injecting one makes of calls and events.
 set -u
-. "${top_srcdir:=.}/tests/harness/tap.sh"
-unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
-libs=$PWD/.libs
-conf=$tap_dir/dat.conf
-text=$tap_dir/trace.txt
-export DAT_OVERRIDE=$conf
+. "${top_srcdir:=.}/tests/sdk/wrapping.sh"
+story=tests/dat20/story
 
-line() { printf '%s u2.0 nonthreadsafe default %s opendat.1.0 "%s" ""\n' "$1" "$libs/$2" "$3" >>"$conf"; }
 line base libdatsoft.so ""
 line traced libdat-trace.so "base file=$text polls=off"
 line twice libdat-trace.so "traced file=$text"
 line nobody libdat-trace.so "soft9"
 line self libdat-trace.so "self"
-cp "$conf" "$tap_dir/whole"
+# lines for 2.0 alone
+printf '%s u2.0 nonthreadsafe default %s opendat.1.0 "%s" ""\n' base20 "$libs/libdatsoft.so" '' \
+	traced20 "$libs/libdat-trace.so" "base20 file=$tap_dir/trace20.txt" >>"$conf"
 
-# adapter RULES: one more line, named broken
-adapter()
-{
-	cp "$tap_dir/whole" "$conf"
-	line broken libdat-fault.so "base $1"
-}
-
-# tells RULES LINE...: the story has these lines, in this order and next to each other
+# tells RULES LINE...
 tells()
 {
-	local story wanted
-	adapter "$1"
+	adapter base "$1"
 	shift
-	story=$(timeout 100 tests/dat20/story broken 2>&1)
-	wanted=$(printf '%s\n' "$@")
-	echo "$story"
-	[[ $'\n'$story$'\n' == *$'\n'$wanted$'\n'* ]]
-}
-
-whole=('a ESTABLISHED' 'b ESTABLISHED' 'sent status 0' 'sent status 0' 'sent status 0'
-	'received status 0' 'received status 0' 'received status 0' 'a DISCONNECTED' 'b DISCONNECTED')
-
-is_whole()
-{
-	local story
-	story=$(timeout 100 tests/dat20/story "$1" 2>&1)
-	echo "$story"
-	[ "$story" = "$(printf '%s\n' "${whole[@]}")" ]
+	has_lines broken "$@"
 }
 judged() { timeout 300 ./datconform --api 2.0 --ia "$1" --only "$2" | tail -n 1 | grep -E '^[1-9][0-9]* passed, 0 failed'; }
 opens_not()
 {
-	timeout 100 tests/dat20/story "$1" >"$tap_dir/out" 2>"$tap_dir/err"
+	timeout 100 "$story" "$1" >"$tap_dir/out" 2>"$tap_dir/err"
 	cat "$tap_dir/out" "$tap_dir/err"
 	grep -q -E -e "$2" "$tap_dir/err"
 }
@@ -64,6 +39,7 @@ tap 'wrapped: a request, too' has 'DAT_DTO_SUCCESS length=64 DAT_DTO_SEND\}'
 tap 'wrapped: a connection event' has 'event=\{DAT_CONNECTION_EVENT_ESTABLISHED ep=0x[0-9a-f]+ private_data_size=0\}'
 tap 'wrapped: a call that 2.0 has another argument of' has 'dat_lmr_create\(.*mem_privileges=0x[0-9a-f]+, va_type=0x0, lmr_handle=0x'
 tap 'wrapped: a wrapper wraps a wrapper' is_whole twice
+tap 'wrapped: lines for 2.0 alone' is_whole traced20
 tap 'wrapped: the suite for 2.0 passes through a trace' judged traced 'EP_SEND-0*'
 tap 'wrapped: the extensions pass through a trace' judged traced 'D20-4*'
 tap 'wrapped: which has their names' has \
@@ -83,5 +59,5 @@ tap 'wrapped: an attempt ends as a rule says' tells 'ep_connect:event=UNREACHABL
 tap 'wrapped: an accept ends as a rule says' tells 'cr_accept:event=ACCEPT_COMPLETION_ERROR' 'b ACCEPT_COMPLETION_ERROR'
 tap 'wrapped: an asynchronous error, which the CNO reports' tells 'ep_post_send:async=EP_BROKEN:nth=1' \
 	'the CNO reports an asynchronous event' 'async 0x8003 of the endpoint, reason 0'
-tap 'wrapped: a call of the extensions can fail' eval 'adapter extension_op:return=INSUFFICIENT_RESOURCES && ! judged broken "D20-4*"'
+tap 'wrapped: a call of the extensions can fail' eval 'adapter base extension_op:return=INSUFFICIENT_RESOURCES && ! judged broken "D20-4*"'
 tap_end

@@ -2,50 +2,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The fault-injecting wrapper: what a program is told when something fails, and which rules are refused.
 set -u
-. "${top_srcdir:=.}/tests/harness/tap.sh"
-unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
-libs=$PWD/.libs
-conf=$tap_dir/dat.conf
-export DAT_OVERRIDE=$conf
+. "${top_srcdir:=.}/tests/sdk/wrapping.sh"
+line soft0 libdatsoft.so ''
 
-# adapter RULES: one line, named broken, over soft0
-adapter()
-{
-	{
-		echo "soft0 u1.2 nonthreadsafe default $libs/libdatsoft.so opendat.1.0 \"\" \"\""
-		echo "broken u1.2 nonthreadsafe default $libs/libdat-fault.so opendat.1.0 \"soft0 $1\" \"\""
-	} >"$conf"
-}
-
-# tells RULES LINE...: the story has these lines, in this order and next to each other
+# tells RULES LINE...
 tells()
 {
-	local story wanted
-	adapter "$1"
+	adapter soft0 "$1"
 	shift
-	story=$(timeout 100 tests/sdk/story broken 2>&1)
-	wanted=$(printf '%s\n' "$@")
-	echo "$story"
-	[[ $'\n'$story$'\n' == *$'\n'$wanted$'\n'* ]]
+	has_lines broken "$@"
 }
 
 # refuses RULES PATTERN
 refuses()
 {
-	adapter "$1"
+	adapter soft0 "$1"
 	tests/sdk/tour broken >"$tap_dir/out" 2>"$tap_dir/err"
 	cat "$tap_dir/out" "$tap_dir/err"
 	grep -q '^broken DAT_INVALID_PARAMETER' "$tap_dir/out" && [ "$(wc -l <"$tap_dir/err")" -eq 1 ] &&
 		grep -q -F "$conf:2: broken: " "$tap_dir/err" && grep -q -E -e "$2" "$tap_dir/err"
 }
 
-whole=('a ESTABLISHED' 'b ESTABLISHED' 'sent status 0' 'sent status 0' 'sent status 0'
-	'received status 0' 'received status 0' 'received status 0' 'a DISCONNECTED' 'b DISCONNECTED')
 printf '# a comment\nep_create:return=INSUFFICIENT_RESOURCES:nth=2 # the second\n' >"$tap_dir/script"
 
 says_rule()
 {
-	adapter 'ia_open:return=INVALID_PARAMETER:nth=1'
+	adapter soft0 'ia_open:return=INVALID_PARAMETER:nth=1'
 	tests/sdk/story broken 2>&1 >"$tap_dir/out" | tee "$tap_dir/err"
 	[ "$(wc -l <"$tap_dir/err")" -eq 1 ] && grep -q -F "$conf:2: broken: " "$tap_dir/err" &&
 		grep -q -F 'rule "ia_open:return=INVALID_PARAMETER:nth=1" makes it fail; remove the rule' "$tap_dir/err"
@@ -54,7 +36,7 @@ says_rule()
 same_seed()
 {
 	local first
-	adapter 'seed=7 ep_post_send:return=INSUFFICIENT_RESOURCES:p=0.5'
+	adapter soft0 'seed=7 ep_post_send:return=INSUFFICIENT_RESOURCES:p=0.5'
 	first=$(tests/sdk/story broken)
 	[ "$first" = "$(tests/sdk/story broken)" ]
 }

@@ -9,7 +9,7 @@ endif
 if !SANITIZED
 TESTS += tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh
 endif
-EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh $(SDK_RELEASED)
+EXTRA_DIST += tests/sdk/matrix.sh tests/sdk/wrapping.sh tests/sdk/trace.sh tests/sdk/fault.sh tests/sdk/wrapped.sh tests/sdk/docs.sh tests/sdk/duties.sh tests/sdk/headers.sh tests/sdk/path.sh tests/sdk/mocks.sh $(SDK_RELEASED)
 # `make install` links the libraries in the build tree again, so no other test may run meanwhile.
 INSTALLING = tests/install/install.log tests/sdk/path.log tests/sdk/mocks.log
 $(INSTALLING): $(filter-out $(INSTALLING),$(TEST_LOGS))

@@ -2,15 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The tracing wrapper: what it writes, what it refuses, and that it does not affect an adapter that is not wrapped.
 set -u
-. "${top_srcdir:=.}/tests/harness/tap.sh"
-unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
-libs=$PWD/.libs
-conf=$tap_dir/dat.conf
+. "${top_srcdir:=.}/tests/sdk/wrapping.sh"
 json=$tap_dir/trace.json
-text=$tap_dir/trace.txt
-export DAT_OVERRIDE=$conf
 
-line() { printf '%s u1.2 nonthreadsafe default %s opendat.1.0 "%s" ""\n' "$1" "$libs/$2" "$3" >>"$conf"; }
 line soft0  libdatsoft.so   ""
 line json   libdat-trace.so "soft0 file=$json format=chrome"
 line text   libdat-trace.so "soft0 file=$text polls=off"

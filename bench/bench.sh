@@ -62,6 +62,14 @@ rows()
 	dispatch-write-2.0|dat_added20|less|=15|instructions|write|what an RDMA Write of uDAPL 2.0 costs more than one of 1.2
 	dispatch-taken-2.0|dat_added20|less|=15|instructions|taken|what a dequeue of a message costs more with uDAPL 2.0
 	dispatch-sent-2.0|dat_added20|less|=15|instructions|sent|what a dequeue of a request costs more with uDAPL 2.0
+	send-lat-8-2.0|dat_lat20 dat_lat|less|dat_lat:1.1|us|8|send/receive latency of a program of uDAPL 2.0, and of one of 1.2
+	send-lat-4k-2.0|dat_lat20 dat_lat|less|dat_lat:1.1|us|4096|send/receive latency of a program of uDAPL 2.0, and of one of 1.2
+	write-lat-8-2.0|dat_write_lat20 dat_write_lat|less|dat_write_lat:1.1|us|8|RDMA Write latency of a program of uDAPL 2.0, and of one of 1.2
+	read-lat-8-2.0|dat_read_lat20 dat_read_lat|less|dat_read_lat:1.1|us|8|RDMA Read latency of a program of uDAPL 2.0, and of one of 1.2
+	send-bw-64k-2.0|dat_send_bw20 dat_send_bw|more|dat_send_bw:0.9|MB/s|65536|send/receive bandwidth of a program of uDAPL 2.0, and of one of 1.2
+	send-bw-1m-2.0|dat_send_bw20 dat_send_bw|more|dat_send_bw:0.9|MB/s|1048576|send/receive bandwidth of a program of uDAPL 2.0, and of one of 1.2
+	write-bw-1m-2.0|dat_write_bw20 dat_write_bw|more|dat_write_bw:0.9|MB/s|1048576|RDMA Write bandwidth of a program of uDAPL 2.0, and of one of 1.2
+	rate-8-2.0|dat_rate20 dat_rate|more|dat_rate:0.9|messages/s|8|message rate of a program of uDAPL 2.0, and of one of 1.2
 	call-send|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|send|a post of a Send by a program of uDAPL 2.0, and by one of 1.2
 	call-recv|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|recv|a post of a Receive by a program of uDAPL 2.0, and by one of 1.2
 	call-write|dat_cost20 dat_cost12|less|dat_cost12:1.1|instructions|write|a post of an RDMA Write by a program of uDAPL 2.0, and by one of 1.2
@@ -74,7 +82,8 @@ rows()
 # ------------------------------------------------------------------ contestants: SIZE (or CALL), print a number or nothing
 
 member() { sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p"; }
-perf() { ./datperf --ia "$ia" --json "$@"; }
+api=1.2
+perf() { ./datperf --ia "$ia" --api "$api" --json "$@"; }
 
 dat_lat() { perf --test send-lat --size "$1" --iters 50000 | member lat_us_median; }
 # From 1 MiB on what is in the caches decides; ucx_perftest sends one buffer all the time, so we do, too.
@@ -98,6 +107,13 @@ dat_memory_eager_lat() { dat_memory_shared --test eager-lat --size "$1" --iters 
 dat_memory_write_rate() { dat_memory_shared --test write-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
 dat_memory_write_bw() { dat_memory_shared --test write-bw --size "$1" --window $buffers | member bw_MBps; }
 dat_rate() { perf --test send-bw --size "$1" --window 64 --iters 500000 | member rate_per_s; }
+# The same by a program of uDAPL 2.0.
+dat_lat20() { api=2.0 dat_lat "$1"; }
+dat_write_lat20() { api=2.0 dat_write_lat "$1"; }
+dat_read_lat20() { api=2.0 dat_read_lat "$1"; }
+dat_send_bw20() { api=2.0 dat_send_bw "$1"; }
+dat_write_bw20() { api=2.0 dat_write_bw "$1"; }
+dat_rate20() { api=2.0 dat_rate "$1"; }
 dat_wait() { perf --test send-lat --wait --size "$1" --iters 5000 | member lat_us_median | awk '{ print 2 * $1 }'; }
 dat_connect() { perf --test connect-rate --iters 3000 | member rate_per_s; }
 dat_dequeue_many() { bench/endpoints "$ia" "$1" | cut -d' ' -f1; }

@@ -215,7 +215,7 @@ static int measure_rows(struct perf_session *s, const struct perf_options *opt,
 			return -1;
 		progress(NULL, 0, 0);
 		report_result(opt, &spec, &result);
-		if (opt->plot != NULL && plot_add(opt->ia, &spec, &result) != 0)
+		if (opt->plot != NULL && plot_add(opt->ia, opt->api, &spec, &result) != 0)
 			return -1;
 		if (!result.verified)
 			worst = 1;

@@ -431,7 +431,7 @@ void report_result(const struct perf_options *opt, const struct perf_spec *spec,
 
 /* datperf_plot.c: the picture */
 int plot_begin(const struct perf_options *opt);
-int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_result *result);
+int plot_add(const char *ia, const char *api, const struct perf_spec *spec, const struct perf_result *result);
 int plot_end(const struct perf_options *opt);
 
 #endif

@@ -141,9 +141,9 @@ static int add(struct point *point)
 }
 
 static void describe(struct point *point, unsigned long eps, unsigned long threads, bool both,
-		     bool wait, const char *memory)
+		     bool wait, const char *memory, const char *api)
 {
-	char some[32] = "", more[32] = "", kind[24] = "";
+	char some[32] = "", more[32] = "", kind[24] = "", which[16] = "";
 
 	if (eps > 1)
 		snprintf(some, sizeof(some), ", %lu eps", eps);
@@ -151,11 +151,13 @@ static void describe(struct point *point, unsigned long eps, unsigned long threa
 		snprintf(more, sizeof(more), ", %lu threads", threads);
 	if (strcmp(memory, perf_memory_names[PERF_PRIVATE]) != 0)
 		snprintf(kind, sizeof(kind), ", %.16s", memory);
-	snprintf(point->how, sizeof(point->how), "%s%s%s%s%s", some, more,
+	if (strcmp(api, "1.2") != 0)
+		snprintf(which, sizeof(which), ", API %.8s", api);
+	snprintf(point->how, sizeof(point->how), "%s%s%s%s%s%s", which, some, more,
 		 both ? ", both ways" : "", wait ? ", waiting" : "", kind);
 }
 
-int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_result *result)
+int plot_add(const char *ia, const char *api, const struct perf_spec *spec, const struct perf_result *result)
 {
 	struct point point = {
 		.test = spec->test, .size = spec->size, .window = spec->window,
@@ -164,7 +166,7 @@ int plot_add(const char *ia, const struct perf_spec *spec, const struct perf_res
 
 	snprintf(point.ia, sizeof(point.ia), "%s", ia);
 	describe(&point, spec->eps, spec->threads, spec->both, spec->wait,
-		 perf_memory_names[spec->memory]);
+		 perf_memory_names[spec->memory], api);
 	return add(&point);
 }
 
@@ -181,17 +183,20 @@ static void read_settings(const char *line, struct point *point)
 {
 	const char *eps = member(line, "\"eps\": "), *threads = member(line, "\"threads\": ");
 	const char *memory = member(line, "\"memory\": \""), *window = member(line, "\"window\": ");
-	char kind[16] = "private";
+	const char *api = member(line, "\"api\": \"");
+	char kind[16] = "private", which[16] = "1.2";
 
 	point->window = window != NULL ? (uint32_t)strtoul(window, NULL, 10)
 				       : perf_window(point->test, point->size);
 
 	if (memory != NULL)
 		snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(memory, "\""), memory);
+	if (api != NULL)
+		snprintf(which, sizeof(which), "%.*s", (int)strcspn(api, "\""), api);
 	describe(point, eps != NULL ? strtoul(eps, NULL, 10) : 1,
 		 threads != NULL ? strtoul(threads, NULL, 10) : 1,
 		 strstr(line, "\"bidirectional\": true") != NULL,
-		 strstr(line, "\"wait\": true") != NULL, kind);
+		 strstr(line, "\"wait\": true") != NULL, kind, which);
 }
 
 /* Returns a member's number, or `otherwise` if the line has no such member or it is null. */

@@ -93,9 +93,9 @@ static void json(const struct perf_options *opt, const struct perf_spec *spec,
 		json_number("high", result->high, 3);
 	}
 	printf(", \"window\": %" PRIu32 ", \"eps\": %" PRIu32 ", \"threads\": %" PRIu32
-	       ", \"bidirectional\": %s, \"wait\": %s, \"memory\": \"%s\"", spec->window,
+	       ", \"bidirectional\": %s, \"wait\": %s, \"memory\": \"%s\", \"api\": \"%s\"", spec->window,
 	       spec->eps, spec->threads, spec->both ? "true" : "false",
-	       spec->wait ? "true" : "false", perf_memory_names[spec->memory]);
+	       spec->wait ? "true" : "false", perf_memory_names[spec->memory], opt->vipl ? "vipl" : opt->api);
 	if (opt->histogram && result->hist != NULL) {
 		printf(", \"histogram\": [");
 		each_range(result, method->one_way, json_range);

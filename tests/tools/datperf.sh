@@ -224,7 +224,7 @@ without_a_test_json_has_one_object_a_line()
 	exits_with 0
 	prints_lines 8
 	[ "$(grep -cE '^\{"test": "[a-z-]+", "ia": "soft0", .*, "verified": true\}$' "$out")" -eq 7 ] || fails 'a line is no object'
-	prints '^\{"test": "connect-rate", "ia": "soft0", .*, "verified": null\}$'
+	prints '^\{"test": "connect-rate", "ia": "soft0", .*, "api": "1.2", "verified": null\}$'
 }
 
 every_test_is_verified_where_the_kernel_refuses_to_copy()
@@ -502,7 +502,7 @@ a_program_of_dat_2_0_measures_the_same_tests()
 		exits_with 0
 		says_nothing
 		prints_lines 1
-		prints "\"test\": \"$test\", \"ia\": \"only20\", \"size\": 4096, .*\"verified\": true"
+		prints "\"test\": \"$test\", \"ia\": \"only20\", \"size\": 4096, .*\"api\": \"2.0\", \"verified\": true"
 	done
 	DAT_OVERRIDE=$conf run ./datperf --ia only20 --api 2.0 --timeout 60 --test connect-rate --iters 20 --json
 	exits_with 0

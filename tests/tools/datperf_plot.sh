@@ -40,8 +40,12 @@ a_picture_shows_this_run_and_earlier_ones()
 	done
 	run "${perf[@]}" --json --test send-bw --sweep=8:32 --iters 50 --eps 4 --threads 2 --bidirectional
 	cat "$out" >>"$dir/before.json"
+	run "${perf[@]}" --json --api 2.0 --test send-bw --sweep=8:32 --iters 50
+	cat "$out" >>"$dir/before.json"
 	run ./datperf --plot "$dir/r.svg" "$dir/before.json"
 	exits_with 0
+	[ "$(grep -c '<title>soft0 send-bw, API 2.0</title>' "$dir/r.svg")" -eq 1 ] ||
+		fails "no curve of 2.0: $(grep -o '<title>.*' "$dir/r.svg")"
 	[ "$(grep -c '<title>soft0 send-bw</title>' "$dir/r.svg")" -eq 1 ] || fails 'not one plain curve'
 	[ "$(grep -c '<title>soft0 send-bw, 4 eps, 2 threads, both ways</title>' "$dir/r.svg")" -eq 1 ] ||
 		fails "no curve of its own: $(grep -o '<title>.*' "$dir/r.svg")"

@@ -143,7 +143,7 @@ json_line()
 {
 	local number='[0-9]+[.][0-9]+'
 	# what a result has behind its figures
-	local settings='"window": [0-9]+, "eps": 1, "threads": 1, "bidirectional": false, "wait": false, "memory": "private"'
+	local settings='"window": [0-9]+, "eps": 1, "threads": 1, "bidirectional": false, "wait": false, "memory": "private", "api": "(1.2|vipl)"'
 	prints_lines 1
 	prints "^\{\"test\": \"$1\", \"ia\": \"soft0\", \"size\": $2, \"iters\": $3, \"lat_us_median\": $4, \
 \"lat_us_p99\": $4, \"bw_MBps\": $5, \"rate_per_s\": $number, $settings, \"verified\": ${6:-true}\}\$"

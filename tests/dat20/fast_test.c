@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <dat2/udat.h>
@@ -236,6 +237,51 @@ static void over(const char *name)
 	report_of(name, "it closes");
 }
 
+/* ------------------------------------------------------------------ at level debug */
+
+/* The child: at level debug it dequeues into no event, twice. Its stderr is that of the caller. */
+static int dequeues_nothing(const char *name)
+{
+	DAT_EVD_HANDLE evd;
+
+	is_child = 1;
+	setenv("DAT_LOG", "debug", 1);
+	if (!opens(name))
+		return 1;
+	SUCCEEDS(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	for (int i = 0; i < 2; i++)
+		IS(dat_evd_dequeue(evd, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	is_empty(evd);
+	return differs;
+}
+
+/* A process of its own, because the level is read once. */
+static void refused_dequeue(const char *name)
+{
+	const char *refused = "dat_evd_dequeue is refused", *cause = "event is NULL", *found;
+	FILE *said = tmpfile();
+	char text[65536];
+	int status = 1;
+	pid_t child;
+
+	fflush(stdout);
+	child = said ? fork() : -1;
+	if (child == 0) {
+		dup2(fileno(said), STDERR_FILENO);
+		status = dequeues_nothing(name);
+		fflush(stdout);
+		_exit(status);
+	}
+	expect(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child has failed");
+	text[said && !fseek(said, 0, SEEK_SET) ? fread(text, 1, sizeof(text) - 1, said) : 0] = '\0';
+	found = strstr(text, refused);
+	expect(found && strstr(found, cause), "no message names the argument");
+	expect(!found || !strstr(found + 1, refused), "it comes twice");
+	if (said)
+		fclose(said);
+	report_of(name, "at level debug a dequeue says once that its event is NULL");
+}
+
 int main(void)
 {
 	static const char *const plugins[][2] = { { "own", SOFT_PLUGIN }, { "generated", GENERATED_PLUGIN },
@@ -253,6 +299,8 @@ int main(void)
 	}
 	close(fd);
 	setenv("DAT_OVERRIDE", conf, 1);
+	for (int i = 0; i < 3; i++)
+		refused_dequeue(plugins[i][0]);
 	for (int i = 0; i < 3; i++)
 		over(plugins[i][0]);
 	unlink(conf);

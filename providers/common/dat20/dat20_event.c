@@ -180,8 +180,8 @@ DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE handle, DAT20_EVENT *event)
 
 	if (!evd)
 		return dat20_ret(datp_ret(DATP_ERR_HANDLE_EVD_REQUEST));
-	if (!event)
-		return dat20_arg(2);
+	if (!event) /* the function beneath refuses it too, and at level debug says so */
+		return dat20_ret(dat20_beneath(evd)->evd_dequeue_func(evd, NULL));
 	/* relaxed, both: hints, as above */
 	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed))
 		return dat20_ret(datp_ret(DATP_ERR_STATE_EVD_WAITER));

@@ -111,7 +111,11 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	uint32_t cells = CQ_CELLS_MIN;
 	enum datp_err err;
 
-	while (cells < min_cells && cells < SOFT_CQ_CELLS_MAX)
+	/*
+	 * A message that finds the ring full loses its place among those of other endpoints. Senders learn of the cells that
+	 * have been read with a lag of up to an eighth of them, see soft_cq_next(); so the ring is that much longer than the EVD.
+	 */
+	while (cells - cells / 8 < min_cells && cells < SOFT_CQ_CELLS_MAX)
 		cells <<= 1;
 	cq->ia = ia;
 	cq->evd = evd;

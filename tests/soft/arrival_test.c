@@ -283,6 +283,63 @@ static void with_an_srq_messages_come_in_order_to_a_waiter(void)
 	run(WAITING, true, true);
 }
 
+/* ------------------------------------------------------------------ as many messages as the EVD is long */
+
+#define LENGTH 128u
+
+static struct api_pair pair[ENDS];
+
+/* Sends `count` messages, over one endpoint after the other, and takes their completions only after the last of them. */
+static void burst(uint32_t count)
+{
+	DAT_EVENT event;
+
+	for (uint32_t n = 0; n < count; n++)
+		REQUIRE_DAT(api_recv(pair[n % ENDS].b.ep, &my.buf, 0, 64, n), DAT_SUCCESS);
+	for (uint32_t n = 0; n < count; n++)
+		REQUIRE_DAT(api_send(pair[n % ENDS].a.ep, &my.buf, 64, 64, n, 0), DAT_SUCCESS);
+	for (uint32_t n = 0; n < count; n++) {
+		API_EVENT(my.recv, &event);
+		CHECK_EQ_INT((int)event.event_data.dto_completion_event_data.user_cookie.as_64, (int)n);
+	}
+	for (uint32_t n = 0; n < count; n++)
+		API_EVENT(my.request, &event);
+}
+
+/* A program that has no more receives outstanding than its EVD is long gets them in order, wherever in the ring they begin. */
+static void as_many_messages_as_the_evd_is_long_come_in_order(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = LENGTH / ENDS, .max_request_dtos = LENGTH / ENDS };
+
+	api_open();
+	my.buf = api_buf(128, DAT_MEM_PRIV_ALL_FLAG);
+	my.recv = api_evd(LENGTH, DAT_EVD_DTO_FLAG);
+	my.request = api_evd(2 * LENGTH, DAT_EVD_DTO_FLAG);
+	for (uint32_t e = 0; e < ENDS; e++) {
+		struct api_end *ends[] = { &pair[e].a, &pair[e].b };
+
+		for (int i = 0; i < 2; i++) {
+			ends[i]->recv = my.recv;
+			ends[i]->request = my.request;
+			ends[i]->connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+			REQUIRE_DAT(dat_ep_create(api.ia, api.pz, my.recv, my.request, ends[i]->connect, &attr, &ends[i]->ep),
+				    DAT_SUCCESS);
+		}
+		api_pair_meet(&pair[e]);
+	}
+	for (uint32_t skew = 0; skew < LENGTH / 4; skew++) {
+		burst(skew);
+		burst(LENGTH);
+	}
+}
+
+static const struct check_test length_tests[] = {
+	CHECK_TEST(as_many_messages_as_the_evd_is_long_come_in_order),
+	CHECK_END
+};
+
+static const struct check_suite length_suite = { .name = "arrival, the EVD full", .teardown = api_close, .tests = length_tests };
+
 static const struct check_test tests[] = {
 	CHECK_TEST(long_messages_do_not_overtake_short_ones_that_wait_in_the_queue),
 	CHECK_TEST(messages_of_every_size_come_in_order_to_a_late_poller),
@@ -334,4 +391,4 @@ static const struct check_suite busy = {
 	.cleanup = hogs_end,
 };
 
-CHECK_SUITES(&arrival, &busy);
+CHECK_SUITES(&length_suite, &arrival, &busy);

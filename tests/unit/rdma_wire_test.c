@@ -3,11 +3,13 @@
  * What the verbs providers send, and how they interpret what they receive, compared with what other
  * implementations do. No device is needed.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "providers/ib/ib.h"
 #include "providers/iwarp/iwarp.h"
+#include "providers/rdma/rdma_parts.h"
 #include "providers/rdma/rdma_wire.h"
 
 enum { REQUEST = 56, REPLY = 196, TRAILER = RDMA_TRAILER };
@@ -227,6 +229,37 @@ static void parts_make_the_whole(void)
 	CHECK_EQ_INT(rdma_wire_part(&ib_kind, &param, &total), 0);
 }
 
+/* The request of a peer's queue pair arrives, with one part of data that are 60 bytes long. */
+static enum rdma_parts part_comes(struct rdma_ia *ia, uint32_t qpn, int part)
+{
+	struct rdma_cm_id id = { 0 };
+	struct rdma_cm_event event = { .id = &id };
+	unsigned char whole[RDMA_PDATA_MAX];
+	uint32_t len;
+
+	rdma_wire_pack(&ib_kind, RDMA_REQUEST, data, 60, wire, &param);
+	rdma_wire_pack_part(&ib_kind, data, 60, part, wire);
+	event.param.conn = param;
+	event.param.conn.qp_num = qpn;
+	return rdma_parts_join(ia, &event, whole, &len);
+}
+
+/* Of the peers that send only first parts the newest 256 are remembered, as SECURITY.md says. */
+static void first_parts_are_kept_of_a_limited_number_of_peers(void)
+{
+	enum { PEERS = 300, KEPT = 256 };
+	struct rdma_ia *ia = calloc(1, sizeof(*ia));
+
+	REQUIRE(ia != NULL);
+	ia->kind = &ib_kind;
+	for (uint32_t qpn = 0; qpn < PEERS; qpn++)
+		REQUIRE_EQ_INT(part_comes(ia, qpn, 1), RDMA_PARTS_MORE);
+	for (uint32_t qpn = 0; qpn < PEERS; qpn++)
+		CHECK_EQ_INT(part_comes(ia, qpn, 2), qpn < PEERS - KEPT ? RDMA_PARTS_BAD : RDMA_PARTS_WHOLE);
+	rdma_parts_fini(ia);
+	free(ia);
+}
+
 /* ------------------------------------------------------------------ rejections */
 
 /* The word has 4 bytes of versions, as other implementations send and skip them. */
@@ -265,6 +298,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(what_a_consumer_is_not_given_is_noticed_if_it_is_no_padding),
 	CHECK_TEST(mark_in_a_strangers_data_is_data),
 	CHECK_TEST(parts_make_the_whole),
+	CHECK_TEST(first_parts_are_kept_of_a_limited_number_of_peers),
 	CHECK_TEST(word_of_a_rejection_tells_it_from_the_networks),
 	CHECK_END
 };

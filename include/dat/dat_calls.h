@@ -842,7 +842,8 @@ extern DAT_RETURN dat_evd_enable(IN DAT_EVD_HANDLE evd_handle);
  * @n_more_events: events that are left; after a timeout, events that are queued
  * Many threads may call this at once, but only one at a time can wait for an EVD: for a second one
  * it returns DAT_INVALID_STATE. While a thread waits here the CNO is not triggered. A threshold
- * above 1 needs endpoints whose completions all count.
+ * above 1 is refused with DAT_INVALID_STATE if an endpoint of the EVD has unsignalled or solicited
+ * completions, because not all of these would count.
  * Returns: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER; DAT_TIMEOUT_EXPIRED, nothing
  *   taken; DAT_INVALID_STATE when another thread waits or the EVD is unwaitable; DAT_ABORT when the
  *   EVD or its IA is gone; DAT_INTERRUPTED_CALL.

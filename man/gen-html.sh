@@ -134,7 +134,7 @@ pages()
 
 make_index()
 {
-	local guides='^(opendat|opendat-containers|opendat-migration|opendat-tutorial|datp|datp-mocks)[.]7$'
+	local guides='^(opendat|opendat-containers|opendat-dat2|opendat-migration|opendat-tutorial|datp|datp-mocks)[.]7$'
 	# shellcheck disable=SC2046 # names without blanks
 	{
 		top 'OpenDAT: the manual'

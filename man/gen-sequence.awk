@@ -149,7 +149,7 @@ function write_picture(   i, y, x, gap, wide, height, width) {
 	print "rect{fill:#e8eef8;stroke:currentColor}path,line{fill:none;stroke:currentColor}line{stroke-dasharray:4 4}"
 	print "text{text-anchor:middle;fill:currentColor;stroke:#fff;stroke-width:4px;paint-order:stroke}"
 	print "text.name{stroke:none;font-weight:bold}text.state{stroke:none}marker path{fill:currentColor}"
-	print "@media(prefers-color-scheme:dark){svg{color:#ddd;background:#181818}rect{fill:#223}text{stroke:#181818}}</style>"
+	print "@media(prefers-color-scheme:dark){svg{color:#ddd;background:#14181f}rect{fill:#223}text{stroke:#14181f}}</style>"
 	print "<defs><marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0 L10 5 L0 10 z\"/></marker></defs>"
 	for (i = 1; i <= participants; i++) {
 		x = 120 + (i - 1) * gap

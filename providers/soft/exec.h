@@ -45,6 +45,15 @@ static inline void soft_work_begin(struct soft_ep *ep)
 	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_SEQ_CST);
 }
 
+/*
+ * The same for a thread whose next step is to take the execution lock. That is a full fence, after which come its checks; a
+ * thread that looks reads the lock before this word. Without the lock it accesses nothing before it calls soft_work_begin().
+ */
+static inline void soft_work_begin_with_lock(struct soft_ep *ep)
+{
+	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_RELAXED);
+}
+
 static inline void soft_work_end(struct soft_ep *ep)
 {
 	/* release: comes after all accesses to the memory */

@@ -12,29 +12,27 @@
 #include "recv.h"
 #include "xfer.h"
 
-/* Takes the execution lock if nobody holds it. */
-static bool lock_take(struct soft_port *port, uint32_t gen)
+/*
+ * Takes the execution lock if nobody holds it, and no helper of an earlier copy (coop.c) has yet to reset its flag. *word
+ * becomes what it was.
+ */
+static bool lock_take(struct soft_port *port, uint32_t gen, uint64_t *word)
 {
-	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
-
+	*word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
 	/* sequentially consistent: as in exec_try() */
-	return SOFT_EXEC_GEN(word) == gen && !(word & SOFT_EXEC_HELD) &&
-	       atomic_compare_exchange_strong(&port->exec_lock, &word, word | SOFT_EXEC_HELD);
+	return SOFT_EXEC_GEN(*word) == gen && !(*word & (SOFT_EXEC_HELD | SOFT_EXEC_HELPED)) &&
+	       atomic_compare_exchange_strong(&port->exec_lock, word, *word | SOFT_EXEC_HELD);
 }
 
 /*
- * Releases it. Another round, if one was requested, would find the queue empty. Returns false if exec.c has to release it,
- * because the other side has changed the word meanwhile.
+ * Releases it. This is a store, which may overwrite what the other side has written since: that can only be AGAIN, and another
+ * round would find the queue empty, because requests are added under the EP lock. HELPED is written only while a copy has
+ * pieces left, and the generation is changed by a thread that has waited for this one.
  */
-static bool lock_release(struct soft_port *port, uint32_t gen)
+static void lock_release(struct soft_port *port, uint32_t gen, uint64_t word)
 {
-	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
-	uint64_t next = SOFT_EXEC_NEXT(word, gen) | (word & SOFT_EXEC_HELPED);
-
 	/* release: comes after all accesses to the peer's memory. No other thread releases what this thread holds */
-	return SOFT_EXEC_GEN(word) == gen &&
-	       atomic_compare_exchange_strong_explicit(&port->exec_lock, &word, next, memory_order_acq_rel,
-						       memory_order_relaxed);
+	atomic_store_explicit(&port->exec_lock, SOFT_EXEC_NEXT(word, gen), memory_order_release);
 }
 
 /* Returns true if the request at `seq` is the next one, and the connection is open on both sides. Execution lock held. */
@@ -67,19 +65,18 @@ static bool execute(struct soft_ep *ep, const struct datp_wqe *wqe, const struct
 	struct datp_rge target = { remote->rmr_context, 0, remote->addr, wqe->len };
 	bool write = wqe->op == DATP_RDMA_WRITE;
 	unsigned char *here = (unsigned char *)(uintptr_t)local->addr, *there;
-	struct soft_share *held;
 	int error;
 
 	if (!local_lives(ep, local) ||
 	    !soft_mr_check_remote(ep->peer->mr, SOFT_ONCE(ep->rport->pz), &target,
 				  write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG))
 		return false;
-	there = soft_share_one(ep->peer, &target, write, &held);
+	/* what has to be mapped first is for exec.c */
+	there = soft_share_known(ep->peer, &target, write);
 	if (!there)
 		return false;
 	error = write ? soft_copy_range(there, here, wqe->len, true, &right) :
 			soft_copy_range(here, there, wqe->len, false, &right);
-	soft_share_leave_one(held);
 	return !error;
 }
 
@@ -93,10 +90,11 @@ static bool run(struct soft_ep *ep, const struct datp_wqe *wqe, uint32_t seq, co
 	/* relaxed: written under the EP lock */
 	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
 	struct soft_port *port = ep->port;
+	uint64_t word;
 	bool done;
 
-	soft_work_begin(ep);
-	if (!lock_take(port, gen)) {
+	soft_work_begin_with_lock(ep);
+	if (!lock_take(port, gen, &word)) {
 		soft_work_end(ep);
 		soft_exec_run(ep, true);
 		return false;
@@ -107,7 +105,9 @@ static bool run(struct soft_ep *ep, const struct datp_wqe *wqe, uint32_t seq, co
 		/* release: a thread that waits for accesses to end takes the request for done */
 		atomic_store_explicit(&port->sq_done, seq + 1, memory_order_release);
 	}
-	if (!done || !lock_release(port, gen))
+	if (done)
+		lock_release(port, gen, word);
+	else
 		soft_exec_go_on(ep);
 	soft_work_end(ep);
 	return done;

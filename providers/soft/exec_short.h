@@ -9,7 +9,9 @@
 /* Returns true if this connection can have such requests, and this context of the peer may open memory that is mapped here. */
 static inline bool soft_maps(const struct soft_ep *ep, uint32_t context)
 {
-	return !ep->peer->self && !soft_ia(ep->base.obj.ia)->strict && soft_share_may(ep->peer, context);
+	const struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	return !ep->peer->self && !ia->strict && ia->want_share != SOFT_SHARE_OFF && soft_share_may(ep->peer, context);
 }
 
 /*
@@ -27,11 +29,13 @@ static inline void soft_short_expect(struct soft_ep *ep, uint32_t context)
 
 /*
  * Returns true if an RDMA request of `len` bytes and one segment may be such a request: no request waits before it, and
- * the peer's memory may be mapped here. `remote` is the program's. EP lock, open.
+ * the peer's memory may be mapped here. `remote` is the program's. The caller has read soft_ep.maps; if that is of another
+ * connection, soft_short_rdma() finds no memory mapped. EP lock, open.
  */
 static inline bool soft_is_short(const struct soft_ep *ep, uint64_t len, const struct datp_rge *remote)
 {
-	return len && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) && soft_maps(ep, remote->rmr_context);
+	return len && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) &&
+	       soft_share_may(ep->peer, remote->rmr_context);
 }
 
 /*

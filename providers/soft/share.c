@@ -16,10 +16,12 @@
 #include "convert.h"
 #include "mr.h"
 #include "pages.h"
+#include "tick.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,17 +29,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A region that was mapped, or that could not be. Constant except `next` and `users`. */
-struct soft_share {
-	struct soft_share *next; /* share_lock */
-	_Atomic uint32_t users;	 /* copies that are running; only with share_lock does one more begin */
-	uint32_t context;
-	uint64_t addr, len; /* in the peer's address space */
-	bool writable;
-	unsigned char *at; /* where `addr` is mapped here; NULL if it cannot be accessed */
-	void *map;
-	size_t map_len;
-};
+#define SWEEP_SPINS 8 /* a thread at work is waited for by so many yields; then the tick looks again */
 
 /* ---- finding the file ---- */
 
@@ -183,7 +175,7 @@ static void share_delete(struct soft_ia *ia, struct soft_share *share)
 	atomic_fetch_sub_explicit(&ia->shares, 1, memory_order_relaxed);
 }
 
-static struct soft_share **share_bucket(struct soft_peer *peer, uint32_t context)
+static struct soft_share *_Atomic *share_bucket(struct soft_peer *peer, uint32_t context)
 {
 	return &peer->shares[SOFT_MR_INDEX(context) % SOFT_SHARE_BUCKETS];
 }
@@ -191,13 +183,25 @@ static struct soft_share **share_bucket(struct soft_peer *peer, uint32_t context
 /* Returns the region's share with a reference, or NULL. share_lock */
 static struct soft_share *share_find_locked(struct soft_peer *peer, uint32_t context)
 {
-	struct soft_share *share = *share_bucket(peer, context);
+	/* relaxed, both: written under the lock */
+	struct soft_share *share = atomic_load_explicit(share_bucket(peer, context), memory_order_relaxed);
 
 	while (share && share->context != context)
-		share = share->next;
+		share = atomic_load_explicit(&share->next, memory_order_relaxed);
 	if (share) /* relaxed: shares_take() looks under the lock */
 		atomic_fetch_add_explicit(&share->users, 1, memory_order_relaxed);
 	return share;
+}
+
+/* share_lock */
+static void share_add_locked(struct soft_peer *peer, struct soft_share *share)
+{
+	struct soft_share *_Atomic *bucket = share_bucket(peer, share->context);
+
+	/* relaxed: nobody finds it yet */
+	atomic_store_explicit(&share->next, atomic_load_explicit(bucket, memory_order_relaxed), memory_order_relaxed);
+	/* release: publishes it to soft_share_known() */
+	atomic_store_explicit(bucket, share, memory_order_release);
 }
 
 /* Returns the region's share, with a reference; creates it if there is none. */
@@ -217,11 +221,8 @@ static struct soft_share *share_hold(struct soft_peer *peer, uint32_t context)
 	datp_lock(&peer->share_lock);
 	other = share_find_locked(peer, context); /* another connection has mapped it meanwhile */
 	if (!other) {
-		struct soft_share **bucket = share_bucket(peer, context);
-
 		atomic_init(&share->users, 1);
-		share->next = *bucket;
-		*bucket = share;
+		share_add_locked(peer, share);
 	}
 	datp_unlock(&peer->share_lock);
 	if (!other)
@@ -249,16 +250,6 @@ static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
 	return atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_FILE ? region : 0;
 }
 
-/* Returns where a buffer of the peer is mapped here, or NULL. */
-static unsigned char *share_at(const struct soft_share *share, uint64_t addr, uint64_t len, bool write)
-{
-	uint64_t offset = addr - share->addr;
-
-	if (!share->at || (write && !share->writable) || offset > share->len || len > share->len - offset)
-		return NULL;
-	return share->at + offset;
-}
-
 void soft_share_leave_one(struct soft_share *held)
 {
 	/* release: comes after the copy; shares_take() acquires it */
@@ -273,7 +264,7 @@ unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buf
 
 	if (!share)
 		return NULL;
-	at = share_at(share, buffer->addr, buffer->len, write);
+	at = soft_share_at(share, buffer->addr, buffer->len, write);
 	if (!at)
 		soft_share_leave_one(share);
 	*held = share;
@@ -312,12 +303,15 @@ void soft_share_leave(struct soft_reach *reach)
 		soft_share_leave_one(reach->held[--reach->n]);
 }
 
-/* Takes out of a peer's shares those of dead regions, or all of them, and puts them into a list. */
-static void shares_take(struct soft_peer *peer, bool all, struct soft_share **taken)
+/* Takes out of a peer's shares those of dead regions, or all of them, and puts them into a list. share_lock */
+static void shares_take_locked(struct soft_peer *peer, bool all, struct soft_share **taken)
 {
-	datp_lock(&peer->share_lock);
-	for (size_t i = 0; i < SOFT_SHARE_BUCKETS; i++)
-		for (struct soft_share **p = &peer->shares[i], *share; (share = *p);) {
+	for (size_t i = 0; i < SOFT_SHARE_BUCKETS; i++) {
+		struct soft_share *_Atomic *p = &peer->shares[i];
+		struct soft_share *share;
+
+		/* relaxed, all: written under the lock */
+		while ((share = atomic_load_explicit(p, memory_order_relaxed))) {
 			const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(share->context)];
 
 			/* acquire: the copies have ended; relaxed: the doorbell was rung after the end of the region */
@@ -327,21 +321,83 @@ static void shares_take(struct soft_peer *peer, bool all, struct soft_share **ta
 				p = &share->next;
 				continue;
 			}
-			*p = share->next;
-			share->next = *taken;
+			/* a thread in soft_share_known() may be here, so `next` stays as it is until none is */
+			atomic_store_explicit(p, atomic_load_explicit(&share->next, memory_order_relaxed),
+					      memory_order_relaxed);
+			share->out = *taken;
 			*taken = share;
 		}
+	}
+}
+
+/*
+ * Returns true if every thread that was executing requests of this peer's connections is done with what it
+ * was executing. ia.lock
+ */
+static bool works_have_ended(const struct soft_ia *ia, const struct soft_peer *peer)
+{
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		const struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+		/* sequentially consistent: see soft_share_known() */
+		uint32_t work = ep && ep->peer == peer ? __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST) : 0;
+
+		if (!(work & 1))
+			continue;
+		/* acquire: makes its last accesses come before what the caller does next */
+		for (unsigned int n = 0; __atomic_load_n(&ep->at_work, __ATOMIC_ACQUIRE) == work; n++) {
+			if (n == SWEEP_SPINS)
+				return false;
+			sched_yield();
+		}
+	}
+	return true;
+}
+
+/*
+ * The same for the shares of dead regions, after everybody has finished who may still use one of them without a reference.
+ * Otherwise leaves them where they were, and returns false. ia.lock
+ */
+static bool shares_take_dead(struct soft_ia *ia, struct soft_peer *peer, struct soft_share **taken)
+{
+	struct soft_share *dead = NULL, *share;
+	bool ended;
+
+	datp_lock(&peer->share_lock);
+	shares_take_locked(peer, false, &dead);
 	datp_unlock(&peer->share_lock);
+	if (!dead)
+		return true;
+	soft_fence(); /* see soft_share_known() */
+	ended = works_have_ended(ia, peer);
+	datp_lock(&peer->share_lock);
+	while ((share = dead)) {
+		dead = share->out;
+		if (ended) {
+			share->out = *taken;
+			*taken = share;
+		} else {
+			share_add_locked(peer, share);
+		}
+	}
+	datp_unlock(&peer->share_lock);
+	return ended;
 }
 
 static void shares_delete(struct soft_ia *ia, struct soft_share *share)
 {
 	while (share) {
-		struct soft_share *next = share->next;
+		struct soft_share *out = share->out;
 
 		share_delete(ia, share);
-		share = next;
+		share = out;
 	}
+}
+
+bool soft_shares_again(struct soft_ia *ia)
+{
+	if (ia->shares_wait)
+		soft_shares_sweep(ia);
+	return ia->shares_wait;
 }
 
 void soft_shares_sweep(struct soft_ia *ia)
@@ -349,16 +405,23 @@ void soft_shares_sweep(struct soft_ia *ia)
 	struct soft_share *taken = NULL;
 
 	datp_lock(&ia->lock);
+	ia->shares_wait = false;
 	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next)
-		shares_take(peer, false, &taken);
+		if (!shares_take_dead(ia, peer, &taken))
+			ia->shares_wait = true;
 	datp_unlock(&ia->lock);
 	shares_delete(ia, taken);
+	if (ia->shares_wait)
+		soft_tick_set(ia);
 }
 
 void soft_shares_drop(struct soft_peer *peer)
 {
 	struct soft_share *taken = NULL;
 
-	shares_take(peer, true, &taken);
+	/* no connection has this peer any more, so nobody executes its requests */
+	datp_lock(&peer->share_lock);
+	shares_take_locked(peer, true, &taken);
+	datp_unlock(&peer->share_lock);
 	shares_delete(peer->ia, taken);
 }

@@ -6,6 +6,19 @@
 #include "soft.h"
 #include "xfer.h"
 
+/* A region that was mapped, or that could not be. Constant except `next`, `out` and `users`. */
+struct soft_share {
+	struct soft_share *_Atomic next; /* written under share_lock */
+	struct soft_share *out;		 /* in the list of those that were taken out. Of the thread that has done that */
+	_Atomic uint32_t users;	 /* copies that are running; only with share_lock does one more begin */
+	uint32_t context;
+	uint64_t addr, len; /* in the peer's address space */
+	bool writable;
+	unsigned char *at; /* where `addr` is mapped here; NULL if it cannot be accessed */
+	void *map;
+	size_t map_len;
+};
+
 /* A list of a peer's buffers at the addresses where they are mapped here, with references to those mappings. */
 struct soft_reach {
 	struct soft_list list;
@@ -30,19 +43,55 @@ void soft_share_leave(struct soft_reach *reach);
 unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held);
 void soft_share_leave_one(struct soft_share *held);
 
-/* Returns false if this context, which the program has passed, cannot open memory that is mapped here. A hint. */
+/* Returns where a buffer of the peer is mapped here, or NULL. */
+static inline unsigned char *soft_share_at(const struct soft_share *share, uint64_t addr, uint64_t len, bool write)
+{
+	uint64_t offset = addr - share->addr;
+
+	if (!share->at || (write && !share->writable) || offset > share->len || len > share->len - offset)
+		return NULL;
+	return share->at + offset;
+}
+
+/*
+ * The same for a buffer in a region that has been mapped before, or in a window onto it, without a reference: the address
+ * is good until the caller calls soft_work_end(). It has called soft_work_begin() and passed a full fence after that. So
+ * either shares_take_dead() finds it at work, or it does not find here what that has taken out.
+ */
+#ifdef soft_share_known /* a test has one of its own */
+unsigned char *soft_share_known(struct soft_peer *peer, const struct datp_rge *buffer, bool write);
+#else
+static inline unsigned char *soft_share_known(struct soft_peer *peer, const struct datp_rge *buffer, bool write)
+{
+	/* relaxed: the check of the access acquired the entry */
+	uint32_t window_of = atomic_load_explicit(&peer->mr[SOFT_MR_INDEX(buffer->rmr_context)].lmr, memory_order_relaxed);
+	uint32_t context = window_of ? window_of : buffer->rmr_context;
+	/* sequentially consistent: after that fence; it acquires what share_hold() has released, as the next ones do */
+	const struct soft_share *share = atomic_load(&peer->shares[SOFT_MR_INDEX(context) % SOFT_SHARE_BUCKETS]);
+
+	while (share && share->context != context)
+		share = atomic_load_explicit(&share->next, memory_order_acquire);
+	return share ? soft_share_at(share, buffer->addr, buffer->len, write) : NULL;
+}
+#endif
+
+/*
+ * Returns false if this context, which the program has passed, cannot open memory that is mapped here, if any is. A hint.
+ */
 static inline bool soft_share_may(const struct soft_peer *peer, uint32_t context)
 {
 	const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(context)];
 
-	/* relaxed, both: soft_share_one() looks again when the access has been checked */
-	return peer->ia->want_share != SOFT_SHARE_OFF && SOFT_MR_INDEX(context) < SOFT_MR_COUNT &&
+	/* relaxed, both: whoever accesses the memory looks again when the access has been checked */
+	return SOFT_MR_INDEX(context) < SOFT_MR_COUNT &&
 	       (atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_FILE ||
 		atomic_load_explicit(&mr->lmr, memory_order_relaxed));
 }
 
 /* Unmaps the regions that no longer exist. Service thread. */
 void soft_shares_sweep(struct soft_ia *ia);
+/* Looks again for those that were in use. Returns true if some still are. Tick. */
+bool soft_shares_again(struct soft_ia *ia);
 /* Unmaps all regions of a peer that nobody uses any more. */
 void soft_shares_drop(struct soft_peer *peer);
 

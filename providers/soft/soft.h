@@ -167,8 +167,8 @@ struct soft_peer {
 	struct soft_mailbox *mailbox;
 	_Atomic uint32_t mailbox_lock; /* one question at a time; before soft_ia.lock, the bounce thread's lock and the arena's */
 	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */
-	/* its regions that we map; share_lock, a leaf */
-	struct soft_share *shares[SOFT_SHARE_BUCKETS];
+	/* its regions that we map; written under share_lock, a leaf */
+	struct soft_share *_Atomic shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
@@ -369,6 +369,7 @@ struct soft_ia {
 	uint32_t want_memory;	 /* enum soft_memory */
 	bool converts;		 /* it is counted in convert.c */
 	_Atomic uint32_t shares; /* regions of peers that are mapped */
+	bool shares_wait; /* some of regions that have ended were in use: the tick looks again; share.c. Service thread */
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */
 	uint32_t eager_limit, eager_sure;
 	int doorbell_fd; /* an eventfd that no other process has; ia.c */

@@ -2,7 +2,8 @@
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
  * each tick it looks at teardowns of connections (teardown.c), binds that wait for accesses to the old window (recv.c), messages
- * that the kernel had no memory for (sock.c), and rings whose next sender does not publish (held.c). The timer runs slowly
+ * that the kernel had no memory for (sock.c), rings whose next sender does not publish (held.c), and regions of peers that
+ * have ended and were in use here (share.c). The timer runs slowly
  * while a message may wait for its receive (unready.c), and, if there are several peers, all the time, for what one of them
  * takes away from another (lost.c). Invariant: whoever adds something that waits sets the timer afterwards, and the timer is
  * set again as long as something is left.
@@ -13,6 +14,7 @@
 #include "port.h"
 #include "recv.h"
 #include "setup.h"
+#include "share.h"
 #include "sock.h"
 #include "unready.h"
 #include <string.h>
@@ -77,6 +79,7 @@ static void tick_event(void *arg, uint32_t events)
 	more = binds_serve(ia) || more;
 	more = soft_sockets_retry(ia) || more;
 	more = soft_held_serve(ia) || more;
+	more = soft_shares_again(ia) || more;
 	more = soft_teardowns_put_off_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);

@@ -268,8 +268,13 @@ static int cma_read_ordered(pid_t pid, struct soft_list *local, struct soft_list
 int soft_copy_range(unsigned char *to, const unsigned char *from, uint64_t len, bool ordered,
 		    const struct soft_right *right)
 {
-	uint64_t tail = ordered ? tail_length((uintptr_t)to, len) : 0;
+	uint64_t tail, word;
 
+	if (ordered && right && len == sizeof word && !((uintptr_t)to & (sizeof word - 1))) {
+		memcpy(&word, from, sizeof word);
+		return soft_guard_store(right, to, word, sizeof word) ? 0 : ESRCH;
+	}
+	tail = ordered ? tail_length((uintptr_t)to, len) : 0;
 	if (len > tail && !right)
 		memmove(to, from, len - tail);
 	else if (len > tail && !soft_guard_move(right, to, from, len - tail))

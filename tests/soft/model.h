@@ -172,6 +172,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_xfer(...)		  model_xfer(__VA_ARGS__)
 #define soft_copy_range(...)	  model_copy_range(__VA_ARGS__)
 #define soft_share_one(...)	  model_share_one(__VA_ARGS__)
+#define soft_share_known(...)	  model_share_known(__VA_ARGS__)
 #define soft_guard_fetch_add(...)  model_guard_fetch_add(__VA_ARGS__)
 #define soft_guard_cmp_swap(...)  model_guard_cmp_swap(__VA_ARGS__)
 #define soft_share_leave_one(...) model_share_leave_one(__VA_ARGS__)

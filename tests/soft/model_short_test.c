@@ -183,7 +183,19 @@ static void short_way_is_tried_where_memory_is_mapped(void)
 	CHECK(write_plainly());
 }
 
+/* The helper of an earlier copy resets its flag itself, so that a later holder neither waits for it nor leaves the lock to it. */
+static void flag_of_a_late_helper_is_left_alone(void)
+{
+	struct soft_port *port = world.a.ep.port;
+
+	atomic_store(&port->exec_lock, atomic_load(&port->exec_lock) | SOFT_EXEC_HELPED);
+	CHECK(write_plainly());
+	CHECK_EQ_INT(atomic_load(&port->exec_lock) & (SOFT_EXEC_HELPED | SOFT_EXEC_HELD), SOFT_EXEC_HELPED);
+	CHECK_EQ_INT(atomic_load(&port->sq_done), atomic_load(&port->sq_posted));
+}
+
 static const struct check_test tests[] = {
+	CHECK_TEST(flag_of_a_late_helper_is_left_alone),
 	CHECK_TEST(short_way_is_tried_where_memory_is_mapped),
 	CHECK_TEST(write_is_executed_once_whoever_looks),
 	CHECK_TEST(end_waits_for_a_write),

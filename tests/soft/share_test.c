@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "providers/soft/exec.h"
 
 #define SIZE ((size_t)256 << 10)
 #define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
@@ -389,6 +391,30 @@ static void region_that_is_freed_is_let_go(void)
 	part();
 }
 
+/*
+ * A thread that executes requests uses a mapping without a reference to it. Here it stands still: the mapping stays, and goes
+ * when it has continued, although nobody rings the doorbell again.
+ */
+static void region_is_not_let_go_while_a_thread_is_at_work(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	const struct timespec while_ticks = { 0, 50000000L };
+	struct soft_ep *ep;
+
+	meet(&kind);
+	write_all();
+	CHECK(mapped());
+	ep = (struct soft_ep *)end.ep;
+	soft_work_begin(ep);
+	step('f');
+	check_await(owner);
+	nanosleep(&while_ticks, NULL);
+	CHECK(mapped());
+	soft_work_end(ep);
+	CHECK_SOON(!mapped());
+	part();
+}
+
 static void window_opens_it_and_closes_it_again(void)
 {
 	const struct kind kind = { .make = of_memfd,
@@ -534,6 +560,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(long_message_goes_straight_into_it),
 	CHECK_TEST(owner_writes_and_reads_in_place_what_waits),
 	CHECK_TEST(region_that_is_freed_is_let_go),
+	CHECK_TEST(region_is_not_let_go_while_a_thread_is_at_work),
 	CHECK_TEST(window_opens_it_and_closes_it_again),
 	CHECK_TEST(range_beyond_the_region_is_refused),
 	CHECK_TEST(file_that_can_only_be_read_is_read_in_place),

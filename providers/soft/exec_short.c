@@ -75,6 +75,8 @@ static bool execute(struct soft_ep *ep, const struct datp_wqe *wqe, const struct
 	there = soft_share_known(ep->peer, &target, write);
 	if (!there)
 		return false;
+	ep->near_context = remote->rmr_context;
+	ep->near = (uintptr_t)there - remote->addr;
 	error = write ? soft_copy_range(there, here, wqe->len, true, &right) :
 			soft_copy_range(here, there, wqe->len, false, &right);
 	return !error;

@@ -39,6 +39,17 @@ static inline bool soft_is_short(const struct soft_ep *ep, uint64_t len, const s
 }
 
 /*
+ * The peer may be polling the end of what this write changes. This prefetches that line for writing while the work that
+ * precedes the store is done. The memory may not be mapped any more, which a prefetch does not mind. EP lock.
+ */
+static inline __attribute__((always_inline)) void soft_short_own(const struct soft_ep *ep, uint64_t len,
+								 const struct datp_rge *remote)
+{
+	if (remote->rmr_context == ep->near_context && len <= SOFT_LINE)
+		soft_own((const void *)(uintptr_t)(remote->addr + ep->near + len - 1));
+}
+
+/*
  * Puts such a request into the queue, executes it and completes it, or lets exec.c do so. wqe->len bytes are moved; the
  * segment `local` has been checked, and holds at least so many. EP lock, soft_is_short().
  */

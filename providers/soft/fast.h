@@ -159,8 +159,11 @@ static inline __attribute__((always_inline)) bool
 soft_plain_rdma_locked(struct soft_ep *ep, const struct datp_sge *local, const struct datp_rge *remote, uint64_t len,
 		       DAT_CONTEXT cookie, unsigned int flags, enum datp_op op)
 {
-	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, op, cookie, flags);
+	struct datp_wqe *wqe;
 
+	if (op == DATP_RDMA_WRITE)
+		soft_short_own(ep, len, remote);
+	wqe = datp_wq_next(&ep->base.sq, &ep->base, op, cookie, flags);
 	/* relaxed: written under the EP lock */
 	if (!wqe || !ep->open ||
 	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED ||

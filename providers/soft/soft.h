@@ -258,6 +258,12 @@ struct soft_ep {
 	 */
 	_Atomic bool maps;
 	/*
+	 * The peer's context that the last short write was for, and how far from the peer's addresses its memory is here. A guess,
+	 * for prefetching only. EP lock
+	 */
+	uint32_t near_context;
+	uint64_t near;
+	/*
 	 * The latest value of soft_port.announced, or of what this side has executed itself. With
 	 * an SRQ: the places of the messages before it have been reached, as far as cells keep them.
 	 */

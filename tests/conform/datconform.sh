@@ -69,7 +69,7 @@ all_closed()
 	[ $? -eq 3 ] && grep -c '"verdict": "passed"' "$tap_dir/closed.json" | grep -x 9
 }
 
-# allowed CLAUSE SUMMARY: with all that can be allowed
+# allowed CLAUSE SUMMARY: judges the clause while DAT_ALLOW allows all that can be allowed
 allowed() { DAT_ALLOW=mixed_completions ./datconform --ia soft0 --only "$1" | tail -n 1 | grep -x "$2"; }
 strict_only()
 {

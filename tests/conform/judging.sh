@@ -4,7 +4,7 @@
 # test has judge N MUTANT CLAUSE, which calls `verdict`.
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
-# judged: a check of the clause's own failed, or its process did; it is not just that the test came to its end before
+# judged: succeeds if a check of this clause failed, or its process did, and not only an earlier check of the same test
 judged()
 {
 	grep -E "^    got      (a crash|a hang|the process exited)" "$1" || grep '^    expected ' "$1" | grep -v 'expected the test reaches'

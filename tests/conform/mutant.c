@@ -35,7 +35,7 @@ static const struct {
 	{ "cno_timed_out", DATP_CALL_cno_wait, DAT_QUEUE_EMPTY, DAT_TIMEOUT_EXPIRED },
 };
 
-/* A call that says it is done, and does nothing. */
+/* Calls that return success and do nothing. */
 static const struct {
 	const char *rule;
 	enum datp_call call;
@@ -55,7 +55,7 @@ static const struct {
 	{ "reset_nothing", DATP_CALL_ep_reset },
 };
 
-/* An event that goes by another name. */
+/* Rules that give an event another number. */
 static const struct {
 	const char *rule;
 	DAT_EVENT_NUMBER from, to;
@@ -289,7 +289,7 @@ static void bend_connection(struct mutant *mutant, DAT_EVENT *event)
 		event->event_data.cr_arrival_event_data.sp_handle.psp_handle = DAT_HANDLE_NULL;
 }
 
-/* A receive that is too short is flushed: silently, or as the adapter declares it. */
+/* Flushes a receive that is too short; depending on the rule, the adapter declares that it does so. */
 static bool flushes_short(const struct mutant *mutant)
 {
 	return breaks(mutant, "short_flushed") || breaks(mutant, "short_flushed_declared");
@@ -325,7 +325,7 @@ static void bend(struct mutant *mutant, DAT_EVENT *event)
 		event->evd_handle = DAT_HANDLE_NULL;
 }
 
-/* The CNO of an EVD on which an event came to a waiter. */
+/* The CNO of an EVD whose waiter has got an event. */
 static void trigger_cno(struct mutant *mutant, DAT_EVD_HANDLE evd)
 {
 	static const DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT };
@@ -436,7 +436,7 @@ static void after_memory(struct mutant *mutant, struct datp_wrap_call *call)
 		*AT(call, 10, DAT_VLEN) = call->arg[4] / 2;
 }
 
-/* What a call that succeeded gave back. */
+/* Changes what a successful call has returned in its OUT parameters. */
 static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 {
 	switch (call->id) {

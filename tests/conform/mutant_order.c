@@ -46,7 +46,7 @@ static DAT_RETURN hold_locked(struct mutant *mutant, const struct request *r)
 	return DAT_SUCCESS;
 }
 
-/* The last 8 bytes land before the rest does. */
+/* Writes the last 8 bytes of an RDMA Write before the rest. */
 static void post_tail(struct mutant *mutant, const struct request *r)
 {
 	struct request tail = *r;
@@ -60,7 +60,7 @@ static void post_tail(struct mutant *mutant, const struct request *r)
 	pause_a_little();
 }
 
-/* A send is done before its data is taken: another request completes in its name. */
+/* Completes a send before its data are read: another request is posted, and completes with the cookie of the send. */
 static DAT_RETURN complete_early_locked(struct mutant *mutant, struct request *r)
 {
 	struct request none = *r;

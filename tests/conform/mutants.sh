@@ -137,7 +137,7 @@ mutant leave_process
 tap 'mutants: a process that a provider leaves behind holds nothing up' ./datconform --ia leave_process --only 'CNO_QUERY-*' \
 	--patience 20 --timeout 30
 
-# ended MUTANT GOT: the report about a test whose process ends badly is one line of this pattern
+# ended MUTANT GOT: checks that the report about a test whose process crashes or hangs is one line that matches GOT
 ended()
 {
 	./datconform --ia "$1" --only CNO_QUERY-01 --timeout 2 >"$tap_dir/ended" 2>&1

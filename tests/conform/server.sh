@@ -18,7 +18,7 @@ port=${at##*:} at=${at%:*}
 few() { ./datconform --ia soft0 --connect "$at:$port" --patience 20 "$@"; }
 judged() { few --only 'CR_*' --only 'EP_DISC-*' | tail -n 1 | grep -E -x '[0-9]{2,} passed, 0 failed, [0-9]+ skipped'; }
 only_two() { [ "$(few --only EVD_WAIT-08 2>&1 | head -n 1)" = 'datconform: no clause has an id or function that matches: see --list' ]; }
-# say BYTES...: to the server, which shall go on
+# say BYTES...: sends the bytes to the server, and checks that the server goes on
 say()
 {
 	timeout 30 bash -c "exec 3<>/dev/tcp/$at/$port; printf '$1' >&3; cat <&3 >/dev/null"
@@ -52,7 +52,7 @@ server_gone()
 	[ $status -eq 3 ] && ! grep '^not ok' "$tap_dir/tap"
 }
 
-# start_crowd FROM COUNT: so many connections that say nothing; sets crowd. end_crowd ends them.
+# start_crowd FROM COUNT: makes COUNT connections that send nothing, and sets crowd. end_crowd ends them.
 start_crowd()
 {
 	mkfifo "$tap_dir/hold" "$tap_dir/there"
@@ -75,7 +75,7 @@ crowd_elsewhere()
 	end_crowd
 	return $status
 }
-# The address of the client itself has to wait until those that say nothing have lost their places.
+# A client at the same address has to wait until the server has closed the connections that send nothing.
 crowd_here()
 {
 	local status=1 tries=0

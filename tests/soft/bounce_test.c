@@ -37,10 +37,10 @@ static struct {
 	struct soft_mem header;
 	struct soft_ref mailbox;
 	struct soft_pz pz, other_pz;
-	struct soft_lmr lmr; /* all of `memory`, at `there` */
+	struct soft_lmr lmr; /* the region of all of `memory`, registered at `there` */
 	struct soft_ep asker, owner; /* a connection between the two */
 	int far_end;	       /* of the link */
-	unsigned char *memory; /* after the fork both processes have a copy: the peer's is accessed */
+	unsigned char *memory; /* each process has a copy after the fork; the peer's copy is the one that is accessed */
 	unsigned char *local;
 	pid_t pid;
 } t;
@@ -335,7 +335,7 @@ static void lists_on_both_sides_are_walked(void)
 	CHECK_EQ_INT(ask(false, back, t.memory, 1500), 0);
 	CHECK_EQ_INT(ask(false, back + 1500, t.memory + 5000, 1500), 0);
 	CHECK_EQ_MEM(back, t.local, 3000);
-	/* one that is not posted, and one that is too short */
+	/* a receive that is not posted, and one that is too short */
 	request(0, DATP_SEND, NULL, 3000)->msg = 1;
 	CHECK_EQ_INT(ask_for(0, true, t.local, 3000), EFAULT);
 	(void)request(0, DATP_SEND, NULL, 3001);
@@ -343,7 +343,7 @@ static void lists_on_both_sides_are_walked(void)
 	finish();
 }
 
-/* The target executes what the initiator has posted: the bounce thread is the initiator's. */
+/* Here the target executes a request of the initiator, so the bounce thread of the initiator copies. */
 static void target_asks_for_the_initiators_part(void)
 {
 	struct soft_right right = right_of(0, false);
@@ -495,7 +495,7 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 	/* registered without a remote right */
 	CHECK_EQ_INT(ask_with(local.base.rmr_context, false, t.memory + 4096, 8), EFAULT);
 	CHECK_EQ_INT(ask_with(local.base.rmr_context, true, t.memory + 4096, 8), EFAULT);
-	/* nor by a window that was never created, nor with another generation */
+	/* nor can a window grant it that was never created, or that has another generation */
 	t.there->mr[77] = t.there->mr[SOFT_MR_INDEX(c)];
 	atomic_store(&t.there->mr[77].context, 77 << SOFT_MR_GEN_BITS | 1);
 	atomic_store(&t.there->mr[77].lmr, local.base.lmr_context);
@@ -674,7 +674,7 @@ static void of_two_binds_at_once_one_counts(void)
 		window_reap(&second, true);
 		CHECK_EQ_INT(read_by(&first, t.memory, 8), later ? EFAULT : 0);
 		CHECK_EQ_INT(read_by(&second, t.memory + 8192, 8), later ? 0 : EFAULT);
-		/* posted after both had been completed, so it is later than both */
+		/* this bind is posted after both had completed, so it is the latest */
 		window_post(&third, &rmr, &other, 1, &t.lmr, t.memory + 16384, 4096, priv);
 		window_reap(&third, true);
 		CHECK_EQ_INT(
@@ -699,7 +699,7 @@ static void nothing_is_moved_without_a_connection(void)
 	t.owner.base.pz = &t.other_pz.base;
 	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
 	t.owner.base.pz = &t.pz.base;
-	/* another generation, no endpoint, one beyond them all, a request that is not posted */
+	/* wrong in turn: the generation, the endpoint (none, and a number beyond the last), the request (not posted) */
 	soft_list_one(&l, (uintptr_t)t.local, 8);
 	right.gen++;
 	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
@@ -780,7 +780,7 @@ static void question_of_a_dead_peer_is_not_answered(void)
 	CHECK(soft_bounce_serve(t.there, &t.back, &t.mailbox) != DATP_OK);
 	memset(t.memory, 0, 100);
 	atomic_store(&question->state, SOFT_MAILBOX_ASKED);
-	/* the question of a second peer, which is looked at after that of the dead one */
+	/* a second peer asks; the bounce thread looks at this question after the dead peer's */
 	t.peer = witness;
 	t.owner.peer = &back;
 	CHECK_EQ_INT(ask(true, t.local, t.memory + 4096, 100), 0);

@@ -22,7 +22,7 @@ static bool peer_fills_it(void)
 #define soft_cq_arm(cq, how)	((void)(cq), peer_fills_it())
 #define soft_cq_drain(cq)	((void)(cq))
 #define soft_cq_release(cq)	((void)(cq))
-#undef _GNU_SOURCE /* which the file defines itself */
+#undef _GNU_SOURCE /* because ia.c defines it itself */
 #include "providers/soft/ia.c"
 
 void service_thread_leaves_a_queue_that_is_never_empty(void);

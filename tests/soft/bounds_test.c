@@ -14,7 +14,7 @@
 
 static unsigned int beaten;
 
-/* The word has changed again since it was read. */
+/* Plays a peer that has changed the word again since it was read. */
 static bool peer_is_first(uint32_t *old)
 {
 	REQUIRE(++beaten < LIMIT);

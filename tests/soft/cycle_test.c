@@ -88,7 +88,7 @@ static void nothing_grows_over_many_connections(void)
 		}
 	}
 	CHECK_EQ_INT(ia->arena->size, arena);
-	/* sockets of the last ones may still be hanging up */
+	/* sockets of the last connections may still be hanging up */
 	REQUIRE_SOON(api_descriptors() <= fds);
 	CHECK(names_used(ia) <= 4);
 	CHECK_EQ_INT(slots_busy(ia), 0);

@@ -111,7 +111,7 @@ static void peer_of_an_earlier_connection_does_not_get_the_exec_lock(void)
 	post(&t.owner);
 	CHECK(!soft_exec_run(&t.old, false));
 	CHECK(t.owner.port->exec_lock == word);
-	/* nor does it ask a holder to look at the requests again */
+	/* the former peer does not ask a holder to look at the requests again, either */
 	word |= SOFT_EXEC_HELD;
 	atomic_store(&t.owner.port->exec_lock, word);
 	CHECK(!soft_exec_run(&t.old, false));

@@ -18,7 +18,7 @@
 #define VICTIMS 24
 #define DEPTH	16u
 #define LONGEST 700000u /* long enough to be copied by both sides */
-#define STEADY	((uint64_t)1 << 32) /* cookies of the steady connection */
+#define STEADY	((uint64_t)1 << 32) /* the cookies of the connection with the peer that is not killed */
 
 struct place {
 	DAT_RMR_CONTEXT context;

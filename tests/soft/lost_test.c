@@ -175,7 +175,7 @@ static void sleeper_is_woken_though_a_peer_overwrites_its_request(void)
 	taker_start(&ring_of(my.end.recv)->notify);
 	atomic_store(&sleeper.done, false);
 	REQUIRE(pthread_create(&sleeper.thread, NULL, sleep_for_an_event, my.end.recv) == 0);
-	/* nothing wakes it between what is taken away and its sleep */
+	/* nothing wakes the waiter after its wake-up has been taken away and before it sleeps */
 	REQUIRE_SOON(atomic_load(&taker.took) && check_sleeps(atomic_load(&sleeper.tid)));
 	check_signal(my.peer);
 	REQUIRE_SOON(atomic_load(&sleeper.done));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The model checker: model.h.
+ * The search of the model checker (model.h), its coroutines, and its atomics.
  *
- * Each run is made anew from the start, along the choices of the one before up to the last that has an alternative. A
- * state is what each thread has done and seen so far, for all else follows from that; a run that comes to a state that
- * was there before ends there.
+ * The search is depth first. Each run begins at the start, repeats the choices of the run before it up to the last one
+ * that still has an untried alternative, and takes that alternative. A state is what each thread has done and seen so
+ * far, because everything else follows from that. A run ends when it reaches a state that an earlier run has reached.
  *
- * A thread's view says of each word which of its values is the oldest that it may still see, and of each thread how
- * much of it has happened before. A store leaves a view with its value, an acquire takes it over. Sequential
- * consistency: one view is all fences'; the other accesses of this kind are in it for their own word only.
+ * A thread has a view. For each word, the view has the oldest value that the thread may still load; for each thread, it
+ * has the number of that thread's steps that happen before the present step. A release store keeps the view of its thread
+ * with the value, and an acquire load merges that view into its own thread's. All sequentially consistent fences share one
+ * view; a sequentially consistent access merges only its own word with that view.
  *
  * Invariant: outside a run the atomics are plain memory.
  */
@@ -25,7 +26,7 @@
 #include "check.h"
 #include "tests/soft/model_states.h"
 
-#define BRIEF_BUDGET 2	   /* of every scenario if CHECK_DEPTH=brief */
+#define BRIEF_BUDGET 2	   /* the budget of every scenario if CHECK_DEPTH=brief */
 #define WORDS	 96
 #define VALUES	 64	   /* of a word in one run */
 #define PAYLOADS 32
@@ -50,7 +51,7 @@ struct word {
 	const volatile void *at;
 	size_t size;
 	const char *name;
-	unsigned int users; /* threads that have ever come here, as bits; steps are only what others may see */
+	unsigned int users; /* a bit for each thread that has accessed it; an access is a step only if another thread has, too */
 	unsigned int count;
 	struct value value[VALUES];
 };
@@ -58,13 +59,13 @@ struct word {
 enum state { RUNS, WAITS, SLEEPS, BLOCKED, DIED, ENDED };
 
 struct thread {
-	jmp_buf begin, here; /* jumps go without the system calls of swapcontext() */
+	jmp_buf begin, here; /* setjmp() and longjmp() make no system calls, as swapcontext() does */
 	void *stack;
 	enum state state;
-	uint64_t since;		    /* WAITS: the writes there were */
-	const volatile void *on;    /* SLEEPS, BLOCKED */
-	struct view view, acquired; /* acquired: by relaxed loads, for a fence */
-	struct view released;	    /* by a fence, for relaxed stores */
+	uint64_t since;		    /* in state WAITS: m.writes when it began to wait */
+	const volatile void *on;    /* the address that it waits for, in states SLEEPS and BLOCKED */
+	struct view view, acquired; /* acquired: what relaxed loads have read, which the next acquire fence merges */
+	struct view released;	    /* the view at the last release fence, which relaxed stores publish */
 	uint64_t history;
 };
 
@@ -102,7 +103,7 @@ static struct {
 	uint64_t writes;
 	bool died;
 	int last;	     /* the thread of the last step */
-	unsigned int budget; /* what is left of the scenario's */
+	unsigned int budget; /* what is left of the scenario's budget */
 	char error[256];
 	struct {
 		int thread;
@@ -118,7 +119,7 @@ static struct {
 	} choice[CHOICES];
 	unsigned int choices, at;
 	struct states seen; /* the states that have been reached */
-	bool again; /* a word turned out to be shared: the search begins anew, with accesses to it as steps */
+	bool again; /* a word is shared that did not seem so: the search begins again, and accesses to it are steps */
 } m = { .self = -1 };
 
 void (*model_attacker)(const volatile void *word);
@@ -152,7 +153,7 @@ static bool state_is_known(void)
 		key = mix(mix(key, m.thread[t].history), can_run(&m.thread[t]) ? RUNS : m.thread[t].state);
 	if (!states_add(&m.seen, key))
 		return true;
-	/* new ones come to an end, be the machine as busy as it may */
+	/* progress is measured in new states and not in time, so a busy machine does not end the search */
 	if (!(m.seen.count % ALIVE))
 		check_alive();
 	return false;
@@ -185,7 +186,7 @@ static unsigned int choose(unsigned int of)
 	return 0;
 }
 
-/* The next path. False: there is none. */
+/* Chooses the next path. Returns false if every path has been tried. */
 static bool backtrack(void)
 {
 	while (m.choices && m.choice[m.choices - 1].taken + 1 == m.choice[m.choices - 1].of)
@@ -227,7 +228,7 @@ static void before_step(unsigned int *users)
 		m.again = *users != 0;
 		*users |= me;
 		if (m.again)
-			leave(); /* for good: there are more steps than were thought */
+			leave(); /* ends this run for good, because an access that was no step so far has become one */
 	}
 	if (users && *users == me) {
 		self()->view.clock[m.self]++;
@@ -259,7 +260,7 @@ static void wrote(void)
 	m.writes++;
 }
 
-/* A coroutine: each run begins with a jump to where this one waits for it. */
+/* The body of a coroutine, which waits here between runs: a run begins with a jump to `begin`. */
 static void body(int t)
 {
 	if (!_setjmp(m.thread[t].begin))
@@ -270,7 +271,7 @@ static void body(int t)
 	leave();
 }
 
-/* Whether there is anything that it has not seen. */
+/* Returns true if some word has a value that is newer than the one the thread has seen. */
 static bool behind(const struct thread *t)
 {
 	for (unsigned int w = 0; w < m.words; w++)
@@ -334,7 +335,7 @@ static int next_thread(void)
 			spend();
 		return next;
 	}
-	/* nobody does anything any more: who only waits may count the time */
+	/* No thread can run. After a death, a thread that only waits goes on, because its timeout expires. */
 	for (int t = 0; waiting && m.died && t < m.threads; t++)
 		if (m.thread[t].state == WAITS)
 			return t;
@@ -342,7 +343,7 @@ static int next_thread(void)
 	return -1;
 }
 
-/* Once for all runs. */
+/* Creates a coroutine, which all runs use. */
 static void make_thread(int t, void *stack)
 {
 	ucontext_t context, back;
@@ -398,7 +399,7 @@ static void start_run(void)
 		start_thread(&m.thread[t]);
 }
 
-/* False: an error. */
+/* Returns false after an error. */
 static bool run(void)
 {
 	start_run();
@@ -671,7 +672,7 @@ static bool releases(memory_order order)
 	return order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst;
 }
 
-/* WORDS: none that is watched, or no run. */
+/* Returns the number of the watched word at this address, or WORDS if it is not watched or no run is under way. */
 static unsigned int word_of(const volatile void *at)
 {
 	unsigned int w = 0;
@@ -720,7 +721,7 @@ uint64_t model_load(const volatile void *at, size_t size, memory_order order)
 	return word->value[which].is;
 }
 
-/* A new value; `after`: of a read-modify-write, which goes on releasing what the value before released. */
+/* Stores a new value. For a read-modify-write, `after` is what the previous value released, which the new one releases as well. */
 static void put(unsigned int w, uint64_t value, memory_order order, const struct view *after)
 {
 	struct word *word = &m.word[w];
@@ -869,7 +870,7 @@ void model_futex_wait(_Atomic uint32_t *at, uint32_t seen)
 	uint32_t is;
 
 	before_step(NULL);
-	memcpy(&is, (const void *)at, sizeof(is)); /* the kernel looks under a lock that wakers take */
+	memcpy(&is, (const void *)at, sizeof(is)); /* the kernel reads the word under a lock that a waker takes, too, so it sees the newest value */
 	note(is == seen ? "sleeps" : "stays up", m.word[w].name, is, m.word[w].count - 1);
 	if (is == seen) {
 		self()->state = SLEEPS;

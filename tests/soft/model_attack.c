@@ -31,7 +31,7 @@ static struct {
 	const struct model_attack *attack;
 	jmp_buf out;
 	bool paused;
-	uint64_t state; /* of the random number generator */
+	uint64_t state; /* the state of the random number generator */
 	unsigned int steps, most;
 	const char *wrong;
 	/* how this attacker behaves */

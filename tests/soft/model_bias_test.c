@@ -59,7 +59,7 @@ static long kernel(long number, ...)
 	if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET)
 		model_futex_wait(word, seen);
 	else
-		model_futex_wake(word, seen != 1); /* this argument is the number of threads to wake */
+		model_futex_wake(word, seen != 1); /* the argument after the operation is the number of threads to wake */
 	return 0;
 }
 

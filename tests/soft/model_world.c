@@ -402,7 +402,7 @@ static void shared_open(void)
 	model_watch(&shared->jobs, sizeof(shared->jobs), "jobs");
 }
 
-static bool with_srq; /* the world that is opened next has one */
+static bool with_srq; /* the next world that is opened has an SRQ */
 static uint32_t cells_of_queue = CELLS;
 
 static void world_open(void)
@@ -432,7 +432,7 @@ static void world_open(void)
 void world_open_ring(void)
 {
 	world_open();
-	evd_open(&world.b.evd, 1); /* so that each cell is used again */
+	evd_open(&world.b.evd, 1); /* with two cells, so that each cell is used again */
 	model_keep(&world.b.evd, sizeof(world.b.evd));
 }
 
@@ -544,7 +544,7 @@ void world_open_processes(void)
 		world.peer[n].slot_count = world.ia->slot_count;
 		world.peer[n].slot_size = world.ia->slot_size;
 	}
-	/* a few messages use a few of them */
+	/* the few messages of a scenario use no more */
 	for (uint32_t n = 0; n < 2 * POSTS; n++) {
 		struct soft_slot *slot = soft_slot_at(world.ia->slot_mem.addr, world.ia->slot_size, n);
 

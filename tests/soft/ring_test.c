@@ -243,7 +243,7 @@ static void sender_killed_with_a_cell_reserved_is_passed_over(void)
 		send_one(0, n);
 	CHECK_EQ_INT(take(), 1);
 	check_kill(peer);
-	reclaim(0); /* for another peer, so nothing changes */
+	reclaim(0); /* the bell is for another peer, so nothing changes here */
 	CHECK_EQ_INT(take(), 0);
 	reclaim(1);
 	CHECK_EQ_INT(take(), 10);

@@ -35,7 +35,7 @@ static struct api_buf buf;
 static struct api_offer theirs;
 static pid_t owner;
 static int file = -1;
-static int segments = 1; /* of each local list; a request of one segment takes a short way (exec_short.c) */
+static int segments = 1; /* the segments of each local list; a request of one segment would take the short way (exec_short.c) */
 
 /* Returns how many mappings of the files of this test this process has. */
 static int mappings(void)
@@ -425,7 +425,7 @@ static void window_opens_it_and_closes_it_again(void)
 	write_all();
 	want_it_there();
 	CHECK(mapped());
-	step('f'); /* the window, not the region */
+	step('f'); /* the peer may access the window, and not the region */
 	check_await(owner);
 	REQUIRE_DAT(post_write_of_all(4), DAT_SUCCESS);
 	API_DTO(end.request, end.ep, 4, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);

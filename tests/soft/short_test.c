@@ -237,7 +237,7 @@ static bool post_case(int number)
 		for (int i = 0; i < DEPTH + 1; i++)
 			put(local, remote, 0);
 		break;
-	case 43: /* suppressed ones do not fill it, unless one that is not comes first */
+	case 43: /* suppressed completions do not fill the EVD, unless one that is not suppressed comes first */
 		for (int i = 0; i < DEPTH + 1; i++)
 			put(local, remote, DAT_COMPLETION_SUPPRESS_FLAG);
 		break;

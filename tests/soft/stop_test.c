@@ -21,7 +21,7 @@
 
 #define DEPTH	4u
 #define LENGTH	((size_t)2 << 20)
-#define STEADY	((uint64_t)1 << 32) /* cookies of the steady connection */
+#define STEADY	((uint64_t)1 << 32) /* the cookies of the connection with the peer that is never stopped */
 #define PATTERN 77u
 
 /* What a victim does until it is stopped. */
@@ -58,7 +58,7 @@ struct busy {
 
 static struct {
 	DAT_EVD_HANDLE recv, request, connect;
-	struct api_buf out, in; /* sent from and read to; received to, read from and written to by the peer */
+	struct api_buf out, in; /* the first is the source of sends and the sink of reads; the second is the sink of receives, and the peer reads and writes it */
 	uint32_t pongs;
 } my;
 

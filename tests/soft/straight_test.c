@@ -70,7 +70,7 @@ static void message_whose_receive_is_there_is_copied_once(void)
 	}
 }
 
-/* By a slot the receiver does a part of the copying. With messages of 64 KiB it does so anyway. */
+/* If a message goes through a slot, the receiver does a part of the copying. Of a message of 64 KiB it copies a part either way. */
 static void receiver_that_has_not_come_by_is_sent_on_ahead(void)
 {
 	api_pair_make(&pair, NULL);

@@ -329,7 +329,7 @@ static void *cancel_async_run(void *arg)
 	return waiter_run(waiter);
 }
 
-/* Cancels a waiter, with either cancellation type, in its sleep: it leaves nothing behind. */
+/* Cancels a waiter while it sleeps, with either cancellation type, and checks that the EVD can be used as before. */
 static void cancel_waiter(DAT_EVD_HANDLE evd, void *(*run)(void *))
 {
 	struct waiter waiter = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = 1 };

@@ -14,9 +14,9 @@ struct loopback_knobs {
 	bool complete_in_post;		/* requests complete within the post, not by evd_poll */
 	bool drop_requests;		/* connection requests get lost on the way */
 	void (*before_look)(struct datp_evd *evd);	/* called before evd_pending answers */
-	void (*in_poll)(struct datp_evd *evd);	/* called with what a poll is about to return */
-	uint64_t srq_len;	/* the length of the latest receive of an SRQ, from libdatp; SRQ lock */
-	enum datp_err connect_answer, accept_answer;	/* of the next op; then again DATP_OK */
+	void (*in_poll)(struct datp_evd *evd);	/* called when a poll of the EVD is about to return */
+	uint64_t srq_len;	/* the length that libdatp gave with the latest receive of an SRQ (SRQ lock) */
+	enum datp_err connect_answer, accept_answer;	/* what the next op returns; later ones return DATP_OK */
 	_Atomic int rejects, crs,
 		upcalls; /* CRs that were rejected; CRs that exist; upcalls made */
 };

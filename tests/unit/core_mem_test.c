@@ -189,7 +189,7 @@ static void lmr_arguments_are_checked(void)
 		  DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_LMR);
 	CHECK(lmr == (DAT_LMR_HANDLE)0x55);
 	CHECK_EQ_INT(null_counts.lmrs, 0);
-	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS); /* no failed call has kept it busy */
+	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS); /* no failed call has left a reference to it */
 }
 
 static void a_registration_that_fails_leaves_nothing(void)

@@ -16,7 +16,7 @@ struct null_registry {
 	int adds, removes;
 	DAT_RETURN answer;   /* to the next dat_registry_add_provider */
 	DAT_RETURN remove_answer; /* to the next dat_registry_remove_provider */
-	DAT_IA_HANDLE shown; /* what dats_get_ia_handle returns; NULL: that it knows no such IA */
+	DAT_IA_HANDLE shown; /* what dats_get_ia_handle returns; NULL: the registry has no such IA */
 };
 
 extern struct null_registry null_registry;

@@ -83,7 +83,7 @@ static void a_receive_counts_until_its_event_is_taken(void)
 	CHECK_EQ_INT(query().outstanding_dto_count, 4);
 	REQUIRE_DAT(world_send(a, 2048, 16, 9, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 	CHECK_DTO(w.dto, 9, DAT_DTO_SUCCESS);
-	world_state(b);			/* makes progress: the endpoint takes the receive */
+	world_state(b);			/* this poll makes the endpoint take the receive */
 	CHECK_EQ_INT(query().available_dto_count, 3);
 	CHECK_EQ_INT(query().outstanding_dto_count, 4);
 	CHECK_EQ_INT(((struct datp_ep *)b)->held, 1);
@@ -213,7 +213,7 @@ static void low_watermark_is_checked_and_its_event_names_the_queue(void)
 	CHECK_DAT(DAT->srq_set_lw_func(srq, -1), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->srq_set_lw_func(srq, 5), DAT_INVALID_PARAMETER);
 	CHECK_DAT(DAT->srq_set_lw_func(srq, 2),
-		  DAT_MODEL_NOT_SUPPORTED); /* the transport cannot arm it */
+		  DAT_MODEL_NOT_SUPPORTED); /* the transport cannot arm the watermark */
 	datp_srq_low(srq);
 	event = world_next(w.async);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == srq);
@@ -231,7 +231,7 @@ static void an_endpoint_with_a_queue_wants_attributes_and_a_live_one(void)
 	CHECK_DAT(CREATE(w.pz, srq, NULL), DAT_INVALID_PARAMETER);
 	CHECK_DAT(CREATE(w.pz, w.pz, &attr), DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_SRQ);
 	REQUIRE_DAT(DAT->pz_create_func(w.ia, &pz), DAT_SUCCESS);
-	CHECK_DAT(CREATE(pz, srq, &attr), DAT_INVALID_PARAMETER); /* the IA requires one PZ for both */
+	CHECK_DAT(CREATE(pz, srq, &attr), DAT_INVALID_PARAMETER); /* the IA requires the same PZ for the SRQ and the endpoint */
 	CHECK_DAT(DAT->pz_free_func(pz), DAT_SUCCESS);
 #undef CREATE
 }

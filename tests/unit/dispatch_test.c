@@ -55,7 +55,7 @@ TEST_WITH(every_call_reaches_its_slot_with_its_arguments, LINE("a", "plain"))
 	for (i = 0; i < NCALLS; i++) {
 		if (takes_ia(&calls[i]) || takes_any(&calls[i]))
 			arrives(&calls[i], ia, object);
-		/* An IA is known by the provider's pointer as well. */
+		/* A call accepts the provider's pointer to an IA in the place of the handle. */
 		arrives(&calls[i], object, object);
 	}
 }
@@ -322,7 +322,7 @@ TEST_WITH(asynchronous_errors_give_the_consumer_s_ia_handle, LINE("a", "plain"))
 	event.event_data.asynch_error_event_data.dat_handle = object;
 	CHECK_EQ_INT(dat_evd_wait(object, 0, 1, &event, &more), DAT_SUCCESS);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == ia);
-	/* Other handles, and other events, stay as they are. */
+	/* The other handles and events are passed unchanged. */
 	event.event_data.asynch_error_event_data.dat_handle = &event;
 	CHECK_EQ_INT(dat_evd_dequeue(object, &event), DAT_SUCCESS);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == &event);

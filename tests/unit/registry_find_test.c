@@ -295,7 +295,7 @@ TEST_WITH(bad_arguments_to_open_are_refused_before_anything_is_loaded, LINE("a",
 	check_stderr_end();
 }
 
-/* An address that is not mapped; and memory that is not an object. */
+/* an address that is not mapped */
 #define NOWHERE ((DAT_EVD_HANDLE)0xdeadbeefdeadbee8)
 
 TEST_WITH(an_async_evd_that_is_none_is_refused_without_a_look_at_it, LINE("a", "plain"))
@@ -314,7 +314,7 @@ TEST_WITH(an_async_evd_that_is_none_is_refused_without_a_look_at_it, LINE("a", "
 	CHECK_EQ_INT(mock.inits, mock.finis);
 }
 
-/* Programs try names with a variable that has not been written yet. */
+/* Programs that try one name after the other may pass a handle variable that nobody has written to yet. */
 TEST_WITH(an_unknown_name_is_not_found_whatever_the_async_evd_holds,
 	  LINE_AS("dead", "u1.2", "nonthreadsafe", "./nowhere.so", ""))
 {

@@ -258,7 +258,7 @@ bool hostile_hear(struct hostile *h, struct soft_msg *msg)
 		got = recvmsg(h->fd, &hdr, MSG_CMSG_CLOEXEC);
 		if (got == (ssize_t)sizeof(*msg))
 			take_descriptors(h, &hdr);
-	} while (got > 0 && got != (ssize_t)sizeof(*msg)); /* a message that is shorter is a ring */
+	} while (got > 0 && got != (ssize_t)sizeof(*msg)); /* a shorter message only rings the bell */
 	return got > 0;
 }
 

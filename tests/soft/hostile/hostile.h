@@ -52,7 +52,7 @@ struct hostile {
 	int their_fd;		/* its arena */
 	unsigned char *their_at;
 	size_t their_size;
-	uint32_t pages[4096]; /* of it, those that are in use */
+	uint32_t pages[4096]; /* the pages of the arena that are in use */
 	uint32_t page_count, page_age;
 	uint32_t messages; /* sent by hostile_work() */
 };

@@ -18,7 +18,7 @@ static DAT_EVD_HANDLE cr_evd;
 static DAT_CONN_QUAL qual;
 static pid_t attacker;
 
-/* It posts no receives, so a request of the victim waits until the victim is told that it does not. */
+/* The attacker posts no receives, so a request of the victim waits, until the attacker writes that no request is posted. */
 static void miscount(void *arg)
 {
 	struct hostile h;

@@ -86,20 +86,20 @@ api=1.2
 perf() { ./datperf --ia "$ia" --api "$api" --json "$@"; }
 
 dat_lat() { perf --test send-lat --size "$1" --iters 50000 | member lat_us_median; }
-# From 1 MiB on what is in the caches decides; ucx_perftest sends one buffer all the time, so we do, too.
+# From 1 MiB on the result depends on what the caches hold. ucx_perftest sends the same buffer all the time, so datperf does, too.
 dat_send_bw() { perf --test send-bw --size "$1" --window $(($1 < 1048576 ? 8 : 1)) | member bw_MBps; }
-# So few buffers in turn, in all programs: with many, the share of the cache that the neighbours leave decides.
+# All programs use this small number of buffers in turn. With many, the result would depend on how much cache other programs leave.
 buffers=2
 dat_write_bw() { perf --test write-bw --size "$1" --window $buffers | member bw_MBps; }
 dat_read_bw() { perf --test read-bw --size "$1" --window $buffers | member bw_MBps; }
-# Nothing where the adapter shares no memory with its peers.
+# Prints nothing if the adapter shares no memory with its peers.
 dat_shared_bw() { perf --memory shared --test write-bw --size "$1" --window $buffers 2>/dev/null | member bw_MBps; }
 dat_shared_lat() { perf --memory shared --test write-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
 dat_write_lat() { perf --test write-lat --size "$1" --iters 50000 | member lat_us_median; }
 dat_read_lat() { perf --test read-lat --size "$1" --iters 50000 | member lat_us_median; }
 dat_eager_lat() { perf --test eager-lat --size "$1" --iters 50000 | member lat_us_median; }
 dat_eager_shared_lat() { perf --memory shared --test eager-lat --size "$1" --iters 50000 2>/dev/null | member lat_us_median; }
-# With memory=shared; nothing where another adapter than soft0 is measured.
+# Runs with memory=shared; prints nothing if another adapter than soft0 is measured.
 dat_memory_shared() { [ "$ia" = soft0 ] && ./datperf --ia soft-memory --json "$@"; }
 dat_memory_write_lat() { dat_memory_shared --test write-lat --size "$1" --iters 50000 | member lat_us_median; }
 dat_memory_read_lat() { dat_memory_shared --test read-lat --size "$1" --iters 50000 | member lat_us_median; }
@@ -128,7 +128,7 @@ instructions()
 
 dispatch() { libtool_run instructions bench/dispatch "$ia" "$@"; }
 
-# A program of the build tree, as itself: what libtool makes of it is a script.
+# Prints the path of a program of the build tree, because libtool puts a script in its place.
 libtool_run()
 {
 	local how=$1 program=$2

@@ -30,7 +30,7 @@ function aim_of(name,    list, n, i, part)
 
 function met(aim, figure) { return how[row] == "less" ? figure + 0 <= aim + 0 : figure + 0 >= aim + 0 }
 
-# What stands in the column of aims; counts what is met and what is not.
+# Returns the text for the column of aims, and counts the aims that are met and those that are not.
 function verdict(aim, figure)
 {
 	if (aim == "")

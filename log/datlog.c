@@ -23,7 +23,7 @@
 #define DEST_SYSLOG	2
 
 static struct {
-	bool given;			/* DAT_LOG is used, and not the mask */
+	bool given;			/* DAT_LOG decides, and not the mask of DAT_DBG_TYPE */
 	enum datlog_level level;
 	const char *components;		/* "a,b", or NULL for all; up to the colon */
 	size_t components_length;

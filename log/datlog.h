@@ -25,7 +25,7 @@
 enum datlog_level {
 	DATLOG_NONE,
 	DATLOG_ERROR,		/* something does not work */
-	DATLOG_WARNING,		/* it works, or will be tried again, but look at it */
+	DATLOG_WARNING,		/* it works, or will be tried again, but a user should look at it */
 	DATLOG_INFO,		/* what is being done */
 	DATLOG_DEBUG,		/* each step of it */
 };

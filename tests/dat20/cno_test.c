@@ -34,7 +34,7 @@ static DAT_LMR_CONTEXT local;
 static char memory[SIZE];
 static int talk;
 
-/* Whether the descriptor is readable now, or becomes so in time. */
+/* Returns true if the descriptor is readable now, or becomes so in time. */
 static int readable(int fd, int timeout_ms)
 {
 	struct pollfd look = { .fd = fd, .events = POLLIN };
@@ -42,7 +42,7 @@ static int readable(int fd, int timeout_ms)
 	return poll(&look, 1, timeout_ms) == 1 && look.revents == POLLIN;
 }
 
-/* The next trigger is of this EVD. */
+/* Checks that the next trigger is of this EVD. */
 static void triggers(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE wanted)
 {
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&evd;

@@ -36,7 +36,7 @@ static DAT_IA_HANDLE ia;
 static DAT_EVD_HANDLE async, requests;
 static DAT_PZ_HANDLE pz;
 static struct end near_end, far_end;
-/* The next event of an EVD, which has to be of this kind. */
+/* Returns the next event of an EVD, which has to be of this kind. */
 static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted, DAT_EVENT *event)
 {
 	DAT_COUNT more;
@@ -80,7 +80,7 @@ static const char *const names[][2] = {
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* Whether the text is the adapter's address as an IPv6 address of groups of four digits. */
+/* Returns true if the text is the adapter's address as an IPv6 address of groups of four digits. */
 static int is_gid_of_adapter(const char *text)
 {
 	char address[INET6_ADDRSTRLEN] = "::ffff:";
@@ -174,7 +174,7 @@ static void make_end(struct end *end)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = end->memory };
 	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
-			     .max_rdma_size = 16,	/* less than what is posted below */
+			     .max_rdma_size = 16,	/* fewer than the receives that are posted below */
 			     .max_recv_dtos = 8,
 			     .max_request_dtos = 8,
 			     .max_recv_iov = 2,

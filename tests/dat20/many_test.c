@@ -29,7 +29,7 @@ static void report(const char *why, const char *adapter, const char *name)
 	printf("%sok %d - %s\n", why ? "not " : "", ++tests, name);
 	failed += why != NULL;
 	if (why)
-		exit(1); /* the other side has nobody to talk to any more */
+		exit(1); /* the other side would wait for this one for ever */
 }
 
 static const struct many_calls *side(const char *library)

@@ -6,18 +6,18 @@
 
 bound=${CHECK_WATCHDOG:-120}	# for each side, in seconds
 cm_bound=6	# the same for dtestcm, which takes less than one
-server=ours client=ours		# whose libdat2 a side is run with: the name of a function
+server=ours client=ours		# the function (such as ours) that runs a side with the libdat2 of one project
 
-# ours COMMAND...: with our libdat2 in the place of the system's
+# ours COMMAND...: runs the command with our libdat2 in the place of the system's
 ours()
 {
 	LD_LIBRARY_PATH=$PWD/.libs "$@"
 }
 
-# Whether a server can be asked: most of these programs meet at a TCP port first.
+# Succeeds once the server listens: most of these programs meet at a TCP port first.
 by_tcp() { grep -q ' 00000000:3DD4 00000000:0000 0A ' /proc/net/tcp; }
 
-# pair WORDS SERVER-COMMAND CLIENT-COMMAND [READY]: both print the words.
+# pair WORDS SERVER-COMMAND CLIENT-COMMAND [READY]: runs both, and succeeds if both print the words.
 pair()
 {
 	local words=$1 ready=${4:-by_tcp} process status=0
@@ -30,7 +30,7 @@ pair()
 	done
 	# shellcheck disable=SC2086 # a list of words
 	$client timeout -k 5 "$bound" $3 >"$tap_dir/client" 2>&1 </dev/null || status=$?
-	if ! grep -q -e "$words" "$tap_dir/client"; then # the server would wait for another client
+	if ! grep -q -e "$words" "$tap_dir/client"; then # after a client that has failed, the server would wait for another one
 		pkill -P "$process"
 		kill "$process" 2>/dev/null
 	fi
@@ -92,7 +92,7 @@ dtestsrq_passes()
 	tap "$1" pair 'SRQ Test Complete' "$command -s" "$command -h $3" "$4"
 }
 
-# Whether the client of dapltest has ended as one does that has found no fault, and this server as well.
+# Succeeds if dapltest's client and this server have ended without a fault.
 dapltest_is_content()
 {
 	grep -q 'End of Work -- Client Exiting' "$tap_dir/client" && grep -q 'DT_cs_Server.*Exiting' "$tap_dir/server" &&
@@ -132,7 +132,7 @@ dapltest_alone()
 	return 1
 }
 
-# rare COMMAND...: a way of the programs that is left out if DAT20_WAYS is common
+# rare COMMAND...: runs the command, which is one of the rarer ways of the programs, unless DAT20_WAYS is common
 rare() { [ "${DAT20_WAYS-all}" = common ] || "$@"; }
 
 # dapltest_passes WHAT ADAPTER HOST: all of dapltest. An exchange of the transaction tests (T) goes both ways with messages

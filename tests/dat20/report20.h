@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the programs of these tests report with: expectations that have not been met since the last report make the next
- * one "not ok". A program may have a child, whose expectations say so.
+ * The programs of these tests report their results by these functions. If an expectation has failed since the last report, the
+ * next one is "not ok". The expectations of a forked child name the child.
  */
 #ifndef DAT20_REPORT20_H
 #define DAT20_REPORT20_H

@@ -18,7 +18,7 @@ unpacked_tarball()
 	make -s -C "$build" dist-xz && tar -C "$tap_dir" -xf "$build"/opendat-*.tar.xz && cd "$tap_dir"/opendat-*/
 }
 
-# As users run it: with the tests.
+# The packages are built as users build them, with the tests.
 packages_build()
 {
 	unpacked_tarball && dpkg-buildpackage -us -uc -b
@@ -38,7 +38,7 @@ all_are_there()
 	[ "$(for deb in "$tap_dir"/*.deb; do dpkg-deb -f "$deb" Package; done | sort | xargs)" = "$packages" ]
 }
 
-# Nothing is uploaded to Debian, so that no bug there is closed.
+# The package is not uploaded to Debian, so its changelog need not close a bug there.
 lintian_is_content()
 {
 	lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$tap_dir"/*.changes

@@ -77,7 +77,8 @@ discover_finds_both_and_they_work()
 	exits_with 0
 }
 
-# Software devices have no card, so no driver of one and no model. siw tells no firmware; what rxe tells depends on the kernel.
+# Software devices have no card, and so neither a driver for one nor a model. siw reports no firmware; what rxe reports depends on the
+# kernel.
 report_tells_of_the_devices_and_the_kernel()
 {
 	run ./datctl report

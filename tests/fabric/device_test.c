@@ -136,7 +136,7 @@ static void open_without_a_domain(void *arg)
 	atomic_store(&twist.no_pd, true);
 	check_stderr_begin();
 	CHECK_DAT(opens(), DAT_INSUFFICIENT_RESOURCES);
-	/* librdmacm allocates one for itself when it uses the device first */
+	/* librdmacm allocates a protection domain for itself when it first uses the device */
 	named("rdma_bind_addr", ENOMEM, "end programs that use the device");
 }
 
@@ -256,7 +256,7 @@ static void a_small_region_gets_a_key_that_a_signed_variable_holds(void)
 	CHECK(atomic_load(&twist.regions) > REGIONS + REGIONS / 4);
 }
 
-/* A region that has a large key all the same is used with it. */
+/* If every registration has got a large key, the region is used with that key. */
 static void data_go_by_large_keys(void)
 {
 	atomic_store(&twist.keys, TWIST_KEYS_LARGE);
@@ -576,7 +576,7 @@ static void message_arrives_although_the_driver_does_not_inline_it(void)
 	CHECK_EQ_INT(atomic_load(&twist.uncopied), 3);
 }
 
-/* Connects with this value of DAPL_CM_TOS, or without it. Returns the traffic class that the kernel tells for a queue pair. */
+/* Connects with this value of DAPL_CM_TOS, or without it. Returns the traffic class that the kernel reports for a queue pair. */
 static int traffic_with(const char *tos)
 {
 	if (tos)

@@ -191,8 +191,8 @@ static void receives_are_flushed_where_that_takes_an_asynchronous_event(void)
 }
 
 /*
- * The side that wrote to memory without a right to it hears that its peer has disconnected, and has not polled yet. Its request
- * has failed with the cause, and is no flush of that end. A request behind it is one.
+ * The side that wrote to memory without a right to it learns that its peer has disconnected before it has polled. Its request
+ * completes with the error that was the cause, and not as flushed. A request behind it is flushed.
  */
 static void request_keeps_its_error_when_the_end_is_heard_first(void)
 {
@@ -400,7 +400,7 @@ static void wakes(uint64_t cookie)
  */
 static void event_without_a_completion_ends_no_wait(void)
 {
-	/* one that the event ends, one until the time is over, and one more that is left by an earlier wait */
+	/* one wait that the event ends, one that ends by its timeout, and one for a wake-up that an earlier wait has left */
 	enum { WAIT_MS = 200, MOST_SLEEPS = 3 };
 	DAT_EVENT event;
 	uint64_t begun;

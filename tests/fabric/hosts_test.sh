@@ -135,7 +135,7 @@ both()
 	iw=$!
 	wait $ib || verdict=1
 	wait $iw || verdict=1
-	qual=$((qual + 1)) # both tests have used the same next qualifier, each in a subshell
+	qual=$((qual + 1)) # each test counts the qualifiers in a subshell of its own, so both have used the same ones
 }
 
 # The side whose device is removed gets both the end of the connection and the loss of the device, and can close its adapter. The

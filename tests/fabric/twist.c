@@ -645,7 +645,7 @@ static bool inlines_too_much(const struct ibv_send_wr *wr)
 	return (atomic_load(&twist.inline_mtu) && bytes > SMALL_MTU) || (told && bytes > (uint32_t)told - 1);
 }
 
-/* Posts as the switches tell that are about a single post. */
+/* Posts as those switches say that concern a single post. */
 static int post_changed(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	if (atomic_load(&twist.unfenced) && wr->opcode == IBV_WR_RDMA_WRITE && (wr->send_flags & IBV_SEND_FENCE))
@@ -730,7 +730,7 @@ static bool is_of_a_queue_pair(int type)
 	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_COMM_EST;
 }
 
-static _Atomic(struct ibv_async_event *) invented; /* the event that `tells` has made, until it is acknowledged */
+static _Atomic(struct ibv_async_event *) invented; /* the event that the switch `tells` has made, until it is acknowledged */
 
 /* An event that `tells` makes is about no object, or about a queue pair. verbs does not count it as unacknowledged. */
 int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event)

@@ -35,7 +35,7 @@ extern struct twist {
 	_Atomic bool no_bind;		/* the driver cannot bind the windows that it makes */
 	_Atomic bool reads_unsaid;	/* the device does not report how many RDMA Reads all its queue pairs can have together */
 	_Atomic uint64_t message;	/* the port reports a longest message of this value less one; 0: its own */
-	_Atomic unsigned int deepest;	/* a queue pair with more receives is refused, as no attribute tells; 0: no limit */
+	_Atomic unsigned int deepest;	/* no attribute has this limit: a queue pair with more receives is refused; 0: no limit */
 	/* paths have an MTU of 256, and the driver refuses to inline more than that */
 	_Atomic bool inline_mtu;
 	_Atomic int reads;		/* the device reports this many RDMA Reads for a queue pair; 0: its own number */
@@ -176,7 +176,7 @@ typedef int twist_post_fn(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 int twist_post_held(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, twist_post_fn *real);
 /* Keeps a write that tells the kernel of a request. Returns false if it is no such write. */
 bool twist_keeps(int fd, const void *data, size_t size);
-/* Polls the completions that have been made up. Returns how many there are. */
+/* Polls the completions that have been made up. Returns how many it has stored. */
 int twist_poll_made(const struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Returns true for the kernel's completion of a request whose completion was made up: the provider has it already. */
 bool twist_has_made(const struct ibv_cq *cq, const struct ibv_wc *wc);
@@ -217,7 +217,7 @@ int twist_real_event(struct ibv_context *verbs, struct ibv_async_event *event);
 void twist_event_begins(struct ibv_qp *qp);
 void twist_event_goes(const struct ibv_qp *qp);
 void twist_armed(const struct ibv_cq *cq);
-/* Around a call of verbs that names the descriptor of the device or of the channel, which may be NULL, to the kernel. */
+/* Called before and after a call of verbs that passes the descriptor of the device or of the channel (NULL: none) to the kernel. */
 void twist_bare_begin(struct ibv_context *verbs, struct ibv_comp_channel *channel);
 void twist_bare_end(struct ibv_context *verbs, struct ibv_comp_channel *channel);
 

@@ -243,7 +243,7 @@ uint32_t twist_key_real(uint32_t key)
 {
 	if (!atomic_load(&twist.keys))
 		return key;
-	/* a key of nothing stays one */
+	/* 0, which is no key, stays 0 */
 	return twist_key_shown(key & ~HIGH) == key ? key & ~HIGH : key | HIGH;
 }
 

@@ -79,7 +79,7 @@ static bool ring_locked(struct queue *q)
 	return held && real(q->bell.fd, q->bell.bytes, q->bell.size) > 0;
 }
 
-/* Sends what has been held back long enough, for ever. */
+/* A thread that never ends: rings each doorbell that has been held back for its time. */
 static void *send_in_time(void *arg)
 {
 	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
@@ -243,7 +243,7 @@ bool twist_has_made(const struct ibv_cq *cq, const struct ibv_wc *wc)
 	if (!atomic_load(&twist.held_ms))
 		return false;
 	pthread_mutex_lock(&lock);
-	/* those of a queue pair that had this number before come first */
+	/* completions of an earlier queue pair with this number come first */
 	for (int old = 1; old >= 0 && !given; old--)
 		for (int i = 0; i < QUEUES && !given; i++)
 			if (queues[i].qp && (queues[i].qp == &was) == old && queues[i].qpn == wc->qp_num && queues[i].cq == cq)

@@ -20,7 +20,7 @@
 /* A channel takes four descriptors here, and a program may have a thousand in all, so only some channels have more events. */
 enum { PLACES = 512, CHANNELS = 32, TOLD = 64 };
 
-/* Two descriptors that are read as one. */
+/* Combines two descriptors into one, which is readable if either of them is. */
 struct joint {
 	int real; /* the kernel's */
 	int ours[2]; /* a pipe that has a byte while an event is made up */

@@ -20,7 +20,7 @@ else
 	life=6 steps=41 groups='EP_SEND-0*'
 fi
 
-# shimmed SECONDS COMMAND...: with the shim, and a bound
+# shimmed SECONDS COMMAND...: runs the command with the shim preloaded, for SECONDS at most
 shimmed()
 {
 	local bound=$1
@@ -87,7 +87,7 @@ group()
 	each "$(program ./datconform)" --ia soft0 --patience 2 --jobs 4 --only "$1" --verbose
 }
 
-# Whatever allocation of datconform itself fails, from any on: a verdict or a word.
+# If allocations of datconform itself fail, it prints a verdict or an error message.
 datconform_out_of_memory()
 {
 	local real calls n how status worst=0

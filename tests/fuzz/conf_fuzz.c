@@ -42,7 +42,7 @@ static void diags_check(const struct conf *conf)
 	DEMAND(n == (conf->ndiags < CONF_DIAGS_MAX ? conf->ndiags : CONF_DIAGS_MAX));
 }
 
-/* An exact copy on the heap: a read beyond it is seen. */
+/* Copies the text to the heap in its exact size, so that the sanitizer finds a read beyond it. */
 static void part_parse(struct conf *conf, const uint8_t *data, size_t size, bool ini)
 {
 	char *text = malloc(size ? size : 1);

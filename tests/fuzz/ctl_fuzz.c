@@ -25,7 +25,7 @@ static struct {
 	const uint8_t *data;
 	size_t size;
 	unsigned char in[64], out[64];
-	uint64_t memory;	/* of all links that there are */
+	uint64_t memory;	/* the sum over all links */
 	unsigned int links;
 } world;
 
@@ -62,7 +62,7 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 	return 0;
 }
 
-/* The next message of the client; without one it is gone. */
+/* Returns the next message of the client. At the end of the input the client has disconnected. */
 DAT_RETURN (dat_evd_wait)(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			  DAT_EVENT *event, DAT_COUNT *more)
 {

@@ -49,7 +49,7 @@ static void file_write(const char *name, const uint8_t *data, size_t size)
 	DEMAND(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
 }
 
-/* One line, without what ends it; *data and *size go behind it. */
+/* Returns the first line without its newline, and advances *data and *size past it. */
 static char *line_take(const uint8_t **data, size_t *size)
 {
 	const uint8_t *end = *size ? memchr(*data, '\n', *size) : NULL;

@@ -19,7 +19,7 @@ done
 [ -n "$trs" ] || exit $status
 [ $# -eq 0 ] || shift
 
-# A word as the shell reads it.
+# Prints a word in quotes, so that a shell reads it as one word.
 quoted()
 {
 	printf "'%s' " "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"

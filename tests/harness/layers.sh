@@ -41,7 +41,7 @@ symbols()
 		folder = $1; sub(/\/[.]libs\/.*/, "", folder); print folder, ($3 == "U" ? "needs" : "has"), $2 }' | sort -u
 }
 
-# The calls that no arrow of $1 allows.
+# Prints the calls that no arrow of $1 allows.
 stray_calls()
 {
 	awk '

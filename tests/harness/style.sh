@@ -7,7 +7,7 @@ set -u
 
 folders='bench conform examples fence include log providers registry sdk tests tools vipl'
 
-# What is generated lies among the sources where the tree is built in place.
+# If the tree is built in place, generated files lie among the sources.
 if [ "$(cd "$top_srcdir" && pwd -P)" = "$(pwd -P)" ] && [ -e config.status ]; then
 	tap_skip 'style: the form of the source' 'the tree is built in place, with generated files among the sources'
 	tap_end
@@ -21,7 +21,7 @@ sources()
 	find $folders -path 'tests/abi/sdk-*' -prune -o -type f \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -print | sort
 }
 
-# finds_nothing COMMAND...: it prints nothing, and there were some
+# finds_nothing COMMAND...: succeeds if the command prints nothing, and there were files for it to look at
 finds_nothing()
 {
 	local found
@@ -30,7 +30,7 @@ finds_nothing()
 	[ -z "$found" ] || { echo "$found"; return 1; }
 }
 
-# A tab goes on to the next multiple of 8. Multibyte characters stand in strings of tests only, and count as their bytes.
+# A tab advances to the next multiple of 8. Only strings of tests have multibyte characters, which count as their bytes.
 wide_lines()
 {
 	sources | xargs awk -v most="$1" '
@@ -58,7 +58,7 @@ without_spdx()
 	sources | xargs awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }'
 }
 
-# Each message to the user is one write (log/datlog.c says why). What is redrawn on a terminal by one process is no message.
+# Each message to the user is one write (log/datlog.c says why). A line that one process redraws on a terminal is not a message.
 messages_in_pieces()
 {
 	find log registry providers tools vipl fence -name '*.c' -exec grep -nE 'v?fprintf\(stderr,|perror\(' {} + |

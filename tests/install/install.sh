@@ -11,7 +11,7 @@ moved=$tap_dir/moved
 # what /etc/dat.conf says on this machine is another matter
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig DAT_OVERRIDE=$moved/etc/dat.conf
 
-# What the commands of quickstart see of the user's variables; everything but the commands is run.
+# Runs everything of quickstart except its commands, to see which of the user's variables the commands get.
 quickstart_has_no_variables()
 {
 	sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart" >"$tap_dir/head"
@@ -33,7 +33,7 @@ finds_its_libraries()
 	! grep -E 'lib(dat|dat2|datp)[.]so' <<<"$libs" | grep -v -F "=> $moved/"
 }
 
-# What is installed is used where nothing for tests is.
+# The installed tree is used in a folder that has nothing made for tests.
 needs_no_test_library()
 {
 	local libs

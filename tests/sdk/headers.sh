@@ -53,7 +53,7 @@ layout()
 	$3 -std="$2" -Wno-invalid-offsetof -I"$top_srcdir/include" -o "$tap_dir/layout" "$tap_dir/layout.$ext" -x none $(libs) && "$tap_dir/layout"
 }
 
-# Nothing of libdatp is called, but what is inlined names it.
+# No function of libdatp is called, but inlined functions refer to some.
 libs() { echo "-Wl,--unresolved-symbols=ignore-all"; }
 
 # language standard compiler: a head that comes first compiles, and one that does not is refused by DUTY-06

@@ -60,7 +60,7 @@ odd_small        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-06: .*ep_size = .*;
 names=()
 while read -r mock safety _; do
 	[ -n "$mock" ] || continue
-	# what a wrapper wraps; others do not look at it
+	# the adapter beneath, for wrappers; other plugins ignore this
 	echo "$mock u1.2 $safety default $libs/$mock.so test.1.0 \"mock_plain\" \"\"" >>"$conf"
 	if [ "$safety" = threadsafe ]; then
 		names+=("$mock!")
@@ -70,7 +70,7 @@ while read -r mock safety _; do
 done <<<"$table"
 echo "soft0 u1.2 nonthreadsafe default $libs/libdatsoft.so opendat.1.0 \"\" \"\"" >>"$conf"
 
-# The one message about a mock, and no second; or none at all.
+# Checks that a mock leads to exactly one message, or to none.
 says()
 {
 	local mock=$1 line=$2 wanted=$3 about

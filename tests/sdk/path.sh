@@ -15,7 +15,7 @@ export PKG_CONFIG_PATH=$moved/lib/pkgconfig
 installs() { make -s install DESTDIR="$tap_dir/dest" && mv "$tap_dir/dest$prefix" "$moved"; }
 copies() { cp -r "$(pkg-config --define-prefix --variable=templatedir datp)" "$mine" && ls "$mine/template.c"; }
 
-# in_mine COMMAND...: as its author would run it. The tree was moved, so pkg-config has to be told; it may be built for a
+# in_mine COMMAND...: runs the command as the author of the plugin would. The tree was moved, so pkg-config has to be told; it may be built for a
 # sanitizer, so there are flags; and this machine may be busy.
 in_mine()
 {
@@ -48,7 +48,7 @@ verdicts_are_kept() { grep -E '<testsuites? [^>]*tests="[0-9]{3,}" failures="0"'
 # line NAME LIBRARY PARAMS: a line of dat.conf
 line() { echo "$1 u1.2 nonthreadsafe default $2 template.1.0 \"$3\" \"\""; }
 
-# two_over ADAPTER: the program of two processes, over one of these
+# two_over ADAPTER: runs the program with two processes over one of these adapters
 two_over()
 {
 	{ line soft0 libdatsoft.so ''
@@ -69,7 +69,7 @@ pushed_conforms()
 	in_mine make check NAME=pushed >"$tap_dir/said" 2>&1 && verdicts_are_kept || { cat "$tap_dir/said"; return 1; }
 }
 
-# threads_talked ADAPTER: by the latest check
+# threads_talked ADAPTER: succeeds if, in the latest check, several threads used the adapter
 threads_talked() { grep "^two threads talked over $1, and every byte was right$" "$tap_dir/said"; }
 
 pushed_is_small() { [ "$(wc -l <"$mine/pushed.c")" -lt 300 ]; }

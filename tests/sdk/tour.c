@@ -9,7 +9,7 @@
 
 #include <dat/udat.h>
 
-/* A region that peers may reach, for a moment. */
+/* Registers memory that peers may access, and frees the region at once. */
 static DAT_RETURN register_memory(DAT_IA_HANDLE ia)
 {
 	static char memory[4096];

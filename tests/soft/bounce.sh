@@ -8,7 +8,7 @@ programs=(tests/api/*_test)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/opendat-bounce.XXXXXX") || exit 99
 trap 'rm -rf "$dir"' EXIT
 
-# NAME PROGRAM: leaves NAME.tap, and NAME.rc when it is over
+# one NAME PROGRAM: runs the program; its output is in NAME.tap, and its exit status in NAME.rc once it has ended
 one()
 {
 	"$2" >"$dir/$1.tap" 2>"$dir/$1.err"

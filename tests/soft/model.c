@@ -2,14 +2,13 @@
 /*
  * The search of the model checker (model.h), its coroutines, and its atomics.
  *
- * The search is depth first. Each run begins at the start, repeats the choices of the run before it up to the last one
- * that still has an untried alternative, and takes that alternative. A state is what each thread has done and seen so
- * far, because everything else follows from that. A run ends when it reaches a state that an earlier run has reached.
+ * The search is depth first. Each run begins at the start, repeats the choices of the run before it up to the last one that has
+ * an untried alternative, and takes that. A state is what each thread has done and seen so far, because everything else follows
+ * from that. A run ends when it reaches a state that an earlier run has reached.
  *
- * A thread has a view. For each word, the view has the oldest value that the thread may still load; for each thread, it
- * has the number of that thread's steps that happen before the present step. A release store keeps the view of its thread
- * with the value, and an acquire load merges that view into its own thread's. All sequentially consistent fences share one
- * view; a sequentially consistent access merges only its own word with that view.
+ * A thread's view has, for each word, the oldest value that the thread may still load, and for each thread the number of its steps
+ * that happen before the present step. A release store keeps the view of its thread with the value; an acquire load merges it
+ * into its own. All sequentially consistent fences share one view; a sequentially consistent access merges its own word only.
  *
  * Invariant: outside a run the atomics are plain memory.
  */
@@ -721,7 +720,7 @@ uint64_t model_load(const volatile void *at, size_t size, memory_order order)
 	return word->value[which].is;
 }
 
-/* Stores a new value. For a read-modify-write, `after` is what the previous value released, which the new one releases as well. */
+/* Stores a value. `after`: what the value before released, and this one of a read-modify-write releases as well; or NULL. */
 static void put(unsigned int w, uint64_t value, memory_order order, const struct view *after)
 {
 	struct word *word = &m.word[w];
@@ -870,7 +869,7 @@ void model_futex_wait(_Atomic uint32_t *at, uint32_t seen)
 	uint32_t is;
 
 	before_step(NULL);
-	memcpy(&is, (const void *)at, sizeof(is)); /* the kernel reads the word under a lock that a waker takes, too, so it sees the newest value */
+	memcpy(&is, (const void *)at, sizeof(is)); /* the kernel holds a lock that wakers take, so it sees the newest value */
 	note(is == seen ? "sleeps" : "stays up", m.word[w].name, is, m.word[w].count - 1);
 	if (is == seen) {
 		self()->state = SLEEPS;

@@ -58,7 +58,7 @@ struct busy {
 
 static struct {
 	DAT_EVD_HANDLE recv, request, connect;
-	struct api_buf out, in; /* the first is the source of sends and the sink of reads; the second is the sink of receives, and the peer reads and writes it */
+	struct api_buf out, in; /* source of sends and sink of reads; sink of receives, which the peer reads and writes */
 	uint32_t pongs;
 } my;
 

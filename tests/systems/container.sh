@@ -10,7 +10,7 @@ file=$top_srcdir/packaging/Containerfile
 place=$build/systems/container
 base=$(sed -nE 's/^FROM ([^ ]+)$/\1/p' "$file")
 
-# The image begins from scratch each time; what it is made from is in a folder of its own, and goes afterwards.
+# The image is made from scratch each time, from files in a folder of its own that is removed afterwards.
 in_buildah()
 {
 	local command=$1
@@ -31,7 +31,7 @@ image_is_built()
 	in_buildah bud --pull-never -t opendat -f "$file" "$top_srcdir"
 }
 
-# in_image COMMAND...: in a container of the image, as its user
+# in_image COMMAND...: runs the command in a container of the image, as the user of the image
 in_image()
 {
 	in_buildah run "$container" -- "$@"

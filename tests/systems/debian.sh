@@ -14,7 +14,7 @@ release=${3:-13}
 [ "$release" != 12 ] || suite=bookworm
 root=$build/systems/$suite
 
-# inside COMMAND...: in the sources, in a world of its own: mounts and processes end with the command
+# inside COMMAND...: runs the command in the folder of the sources, in namespaces of its own, so that its mounts and processes end with it
 inside()
 {
 	# shellcheck disable=SC2016 # that is for the other shell
@@ -34,7 +34,7 @@ ordinary_user()
 	inside setpriv --reuid nobody --regid nogroup --clear-groups "$@"
 }
 
-# It is a new one each time: what an earlier run has installed there would hide what is missing.
+# The system is made anew each time, because packages that an earlier run has installed would hide that a package is missing.
 made()
 {
 	rm -rf "$root"

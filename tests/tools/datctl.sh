@@ -148,7 +148,7 @@ shows_all()
 	while read -r field; do
 		case $field in
 		transport_attr | vendor_attr | provider_specific_attr)
-			continue ;;	# printed as far as there are any
+			continue ;;	# these are printed only if there are any
 		evd_stream_merging_supported)
 			[ "$(grep -c "^$field\[" "$out")" -eq 6 ] || fails "$field has not six rows" ;;
 		*)
@@ -258,7 +258,7 @@ list_of_a_missing_file_fails_and_says_so()
 	says "$dir/missing.conf: cannot be read"
 }
 
-# Names, libraries and paths may hold anything; what they hold must not steer the terminal.
+# Names, libraries and paths may contain any bytes, none of which may control the terminal.
 no_control_characters()
 {
 	! LC_ALL=C grep -q '[^[:print:][:blank:]]' "$1" || fails "control characters: $(head -c 400 "$1" | cat -v)"

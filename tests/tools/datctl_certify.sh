@@ -6,7 +6,7 @@
 
 file=$dir/result.txt
 
-# certified ARGUMENT...: certify with one clause of datconform, into $file
+# certified ARGUMENT...: runs `datctl certify` with one clause of datconform, into $file
 certified()
 {
 	rm -f "$file"
@@ -48,7 +48,7 @@ programs_that_fail_are_counted_and_the_others_run()
 	holds '^== versions$'
 }
 
-# goes_away PID: waits until the process has ended; a zombie has
+# goes_away PID: waits until the process has ended, which includes that it is a zombie
 goes_away()
 {
 	local i

@@ -8,7 +8,7 @@ library=$PWD/.libs/libdatsoft.so
 soft0="soft0 u1.2 nonthreadsafe default $library opendat.1.0 \"\" \"\""
 conf=$dir/dat.conf
 
-# check LINE...: of a dat.conf that holds these lines
+# check LINE...: runs `datctl check` on a dat.conf with these lines
 check()
 {
 	printf '%s\n' "$@" >"$conf"
@@ -202,7 +202,7 @@ an_adapter_that_is_asked_for_may_have_a_bad_line()
 	[ "$(grep -c ^FAIL "$out")" -eq 1 ] || fails 'more than that'
 }
 
-# A file of a distribution, on a host that has nothing of it.
+# The dat.conf of a distribution, on a host that has none of its devices and libraries.
 lines_for_what_is_not_here_go_with_one_command()
 {
 	local i lines=("$soft0")
@@ -229,7 +229,7 @@ a_library_of_ofed_whose_device_is_here_has_another_provider()
 	prints 'to do: write libdatib.so in field 5, which serves mlx4_0, or remove the line: '
 }
 
-# Before the next adapter is tried, which may take long.
+# The result is printed before the next adapter is tried, which may take long.
 each_verdict_is_printed_when_it_is_there()
 {
 	local first
@@ -588,7 +588,7 @@ wrong_usage_exits_with_2()
 	done
 }
 
-# Each of these once took its time for every line, and so the square of it: the bound of run() would be passed.
+# Each of these steps once took time in proportion to the square of the number of lines, which would exceed the limit of run().
 twenty_thousand_lines_take_no_age()
 {
 	awk 'BEGIN { for (i = 0; i < 20000; i++)

@@ -186,7 +186,7 @@ lines_by_OFEDs_name_of_the_provider_go_and_come_as_well()
 	[ "$(wc -l <"$conf")" -eq 2 ] || fails 'its device has two lines'
 }
 
-# The like of /dev/null is neither waited for nor replaced.
+# A file that is not regular, such as /dev/null or a FIFO, is neither read nor replaced.
 what_is_no_regular_file_is_left_alone()
 {
 	mkfifo "$dir/pipe"

@@ -112,7 +112,7 @@ an_unknown_adapter_fails_and_is_named()
 	says 'dat_ia_open\("nosuchadapter"\): DAT_PROVIDER_NOT_FOUND'
 }
 
-# Whatever fails for want of descriptors says so, and what to do; nobody is left to be killed.
+# A test that has too few descriptors says so and what to do, and leaves no process behind.
 without_descriptors_the_limit_is_named()
 {
 	local limit
@@ -271,7 +271,7 @@ a_duration_chooses_the_number_of_messages()
 	done
 }
 
-# What is right gets as far as to the adapter; what is too short or too long does not.
+# A valid number is accepted, so the message is about the adapter; one that is too small or too large is refused.
 a_duration_may_be_a_fraction_of_a_second()
 {
 	local seconds
@@ -356,7 +356,7 @@ repetitions_show_how_far_results_are_apart()
 	refuses '--api vipl cannot be combined with .*--repeat.*' --api vipl --repeat 2
 }
 
-# all_verified N: so many results, each of them right
+# all_verified N: checks that N results were printed, each of them verified
 all_verified()
 {
 	exits_with 0

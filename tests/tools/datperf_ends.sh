@@ -7,7 +7,7 @@
 
 perf=(./datperf --ia soft0 --timeout 60)
 
-# background OUT ERR COMMAND...: with a bound; sets guard, which ends with the command's status
+# background OUT ERR COMMAND...: starts the command with a limit of time; sets guard, a process that ends with its status
 background()
 {
 	local to=$1 errors=$2
@@ -16,7 +16,7 @@ background()
 	guard=$!
 }
 
-# child_of PID: waits for it to have one and prints its number
+# child_of PID: waits until the process has a child, and prints the child's number
 child_of()
 {
 	local child='' tries=0
@@ -120,7 +120,7 @@ a_server_that_is_killed_ends_every_thread_of_the_client()
 	exec 9<&-
 }
 
-# A process that is stopped may have been at the other's memory, which the adapter then does not give back.
+# A stopped process may have been accessing the memory of the other one, and the adapter then does not reuse that memory.
 a_server_that_is_stopped_ends_the_client_with_an_error()
 {
 	start_table --test send-bw --sweep=256k:4m --window 4 --duration 1 --timeout 10
@@ -171,7 +171,7 @@ a_client_that_is_killed_leaves_no_server_behind()
 	start_table --duration 1
 	kill -KILL "$client"
 	wait "$guard" 2>/dev/null
-	cat <&9 >/dev/null	# ends when the last process that holds the other end does
+	cat <&9 >/dev/null	# this read ends when the last process with the other end of the pipe ends
 	exec 9<&-
 	wants_gone "$child"
 }

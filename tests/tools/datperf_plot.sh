@@ -5,7 +5,7 @@
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
 perf=(./datperf --ia soft0 --timeout 60)
-export LC_ALL=C # as the build of a package has it
+export LC_ALL=C # the locale in which packages are built
 
 has_gnuplot()
 {
@@ -78,7 +78,7 @@ a_band_shows_how_far_repetitions_are_apart()
 	bands "$dir/b.svg" 0 # a bar: there is only one size
 }
 
-# appends FILE OPTION...: one more run's results
+# appends FILE OPTION...: appends the results of one more run
 appends()
 {
 	run "${perf[@]}" --json --iters 5 "${@:2}"
@@ -86,7 +86,7 @@ appends()
 	cat "$out" >>"$1"
 }
 
-# curves PICTURE NAME...: it has these, and no more
+# curves PICTURE NAME...: checks that the picture has these curves and no others
 curves()
 {
 	local names

@@ -53,7 +53,7 @@ a_mistyped_variable_is_guessed_once()
 	says_only_what_was_refused
 }
 
-# Those of libdat's own list are the ones that datctl env explains.
+# The variables in libdat's list of known names are those that datctl env explains.
 the_list_of_variables_is_complete()
 {
 	diff <(grep -oE '"DAT_[A-Z_]{2,}"' "$top_srcdir/registry/conf_env.c" | tr -d '"' | sort) \

@@ -24,7 +24,7 @@ both_say()
 	says "^libdatp?: .*$3.*$4"
 }
 
-# After the remedy has been carried out
+# Checks the adapter again, after the remedy has been carried out
 it_works()
 {
 	DAT_OVERRIDE=$conf run ./datctl check --timeout 60

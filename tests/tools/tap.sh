@@ -36,7 +36,7 @@ fails()
 	verdict=1
 }
 
-# skips REASON: the test cannot be had on this machine
+# skips REASON: ends the test as skipped, because it cannot run on this machine
 skips()
 {
 	[ "$verdict" != 0 ] || verdict="skip $*"
@@ -142,7 +142,7 @@ tests_beside()
 json_line()
 {
 	local number='[0-9]+[.][0-9]+'
-	# what a result has behind its figures
+	# the fields of a result after its figures
 	local settings='"window": [0-9]+, "eps": 1, "threads": 1, "bidirectional": false, "wait": false, "memory": "private", "api": "(1.2|vipl)"'
 	prints_lines 1
 	prints "^\{\"test\": \"$1\", \"ia\": \"soft0\", \"size\": $2, \"iters\": $3, \"lat_us_median\": $4, \

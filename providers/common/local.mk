@@ -34,6 +34,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/allow.h \
 	providers/common/core/cm.h \
 	providers/common/core/core.h \
+	providers/common/core/count.h \
 	providers/common/core/diag.h \
 	providers/common/core/dump.h \
 	providers/common/core/duties.h \
@@ -92,6 +93,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat20/dat20.h \
 	providers/common/dat20/dat20_calls.h \
 	providers/common/dat20/dat20_cno.c \
+	providers/common/dat20/dat20_counters.c \
 	providers/common/dat20/dat20_ep.c \
 	providers/common/dat20/dat20_event.c \
 	providers/common/dat20/dat20_extension.c \

@@ -433,10 +433,13 @@ static void refuses(void)
 	report("an SRQ and a CNO have the states of 2.0");
 
 	returns(table->rmr_create_for_ep_func(pz, &rmr), ERROR(DAT_MODEL_NOT_SUPPORTED, 0), "an RMR of an endpoint");
-	returns(dat_extension_op(ia, DAT_IB_PRINT_COUNTERS_OP), ERROR(DAT_NOT_IMPLEMENTED, 0), "a call of an extension");
-	for (op = DAT_IB_UD_SEND_OP; op <= DAT_IB_UD_AH_FREE_OP; op++)
+	returns(dat_extension_op(ia, DAT_IB_START_COUNTERS_OP), ERROR(DAT_NOT_IMPLEMENTED, 0), "a call of an extension");
+	for (op = DAT_IB_UD_SEND_OP; op <= DAT_IB_UD_AH_FREE_OP; op++) {
+		if (op == DAT_IB_QUERY_COUNTERS_OP || op == DAT_IB_PRINT_COUNTERS_OP)
+			continue;
 		returns(dat_extension_op(near_end.ep, op, 0, 0, 0, 0, 0), ERROR(DAT_NOT_IMPLEMENTED, 0),
-			"a datagram, a counter, a collective");
+			"a datagram, the start of a counter, a collective");
+	}
 	returns(dat_extension_op(near_end.ep, 0x7ff), ERROR(DAT_NOT_IMPLEMENTED, 0), "a call that no extension has");
 	returns(dat_ep_create(ia, pz, near_end.dto, near_end.dto, near_end.conn, &datagrams, &ep),
 		ERROR(DAT_INVALID_PARAMETER, 0), "an endpoint for datagrams");

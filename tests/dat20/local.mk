@@ -29,6 +29,13 @@ EXTRA_tests_dat20_extension_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/extension_test tests/dat20/extension_mapped.sh
 EXTRA_DIST += tests/dat20/extension_mapped.sh
 
+check_PROGRAMS += tests/dat20/counters_test
+tests_dat20_counters_test_SOURCES = tests/dat20/counters_test.c tests/dat20/report20.h
+tests_dat20_counters_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_counters_test_LDADD = libdat2.la
+EXTRA_tests_dat20_counters_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/counters_test
+
 # The template for providers, built from this SDK, whose DATP_PROVIDER() generates functions for 2.0, and from SDK 0.7, which had none.
 check_LTLIBRARIES += template20.la template_sdk07.la
 template20_la_SOURCES = sdk/template/template.c

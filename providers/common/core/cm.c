@@ -20,12 +20,37 @@
 #define CON EP_IN(DAT_EP_STATE_CONNECTED)
 #define DPN EP_IN(DAT_EP_STATE_DISCONNECT_PENDING)
 
+/* EP lock held. How a connection ends that is not broken is counted where it is known which side ends it. */
+static void count_event_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
+{
+	static const struct {
+		DAT_EVENT_NUMBER number;
+		enum ia_count count;
+	} counted[] = {
+		{ DAT_CONNECTION_EVENT_PEER_REJECTED, COUNT_PEER_REJECTED },
+		{ DAT_CONNECTION_EVENT_NON_PEER_REJECTED, COUNT_NON_PEER_REJECTED },
+		{ DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, COUNT_ACCEPT_FAILED },
+		{ DAT_CONNECTION_EVENT_BROKEN, COUNT_BROKEN },
+		{ DAT_CONNECTION_EVENT_TIMED_OUT, COUNT_TIMED_OUT },
+		{ DAT_CONNECTION_EVENT_UNREACHABLE, COUNT_UNREACHABLE },
+	};
+
+	if (number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		ia_count(ep->obj.ia, ep_priv(ep)->active ? COUNT_ESTABLISHED_ACTIVE : COUNT_ESTABLISHED_PASSIVE);
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		if (counted[i].number == number)
+			ia_count(ep->obj.ia, counted[i].count);
+}
+
 /* Queues an event about the connection. The EP lock is held, and the state has changed. */
 static void queue_event_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NUMBER number)
 {
 	note->node.number = number;
-	if (ep->connect_evd)
-		evd_post(ep->connect_evd, &note->node, true);
+	count_event_locked(ep, number);
+	if (!ep->connect_evd)
+		return;
+	count_add(&evd_priv(ep->connect_evd)->counts[EVD_COUNT_CONN], 1);
+	evd_post(ep->connect_evd, &note->node, true);
 }
 
 /*
@@ -168,6 +193,8 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 		diag_connect_refused(ep, how->address, how->qual, err);
 		return err;
 	}
+	ia_count(ep->obj.ia, COUNT_ATTEMPTS);
+	count_add(&priv->counts[EP_COUNT_CONNECT], 1);
 	until = deadline_from(how->timeout);
 	if (until == NO_DEADLINE)
 		return DATP_OK;
@@ -302,7 +329,7 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 {
 	DAT_EVENT_NUMBER reported = why;
 	enum ep_cause cause;
-	bool mine;
+	bool mine, by_peer;
 
 	datp_lock(&ep->lock);
 	mine = claim_locked(ep, ACT | CMP | CON | DPN);
@@ -310,9 +337,12 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	cause = (ACT | CMP) & EP_IN(ep_state(ep)) ? EP_FAILED : EP_ENDED;
 	if (cause == EP_FAILED)
 		why = failure_shown(ep_state(ep), why);
+	by_peer = ep_state(ep) == DAT_EP_STATE_CONNECTED && why == DAT_CONNECTION_EVENT_DISCONNECTED;
 	datp_unlock(&ep->lock);
 	if (!mine)
 		return false;
+	if (by_peer)
+		ia_count(ep->obj.ia, COUNT_DISCONNECTED);
 	if (cause == EP_ENDED)
 		diag_ended(ep, why);
 	else
@@ -359,6 +389,10 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
 	if (todo == END)
 		claim_locked(ep, EP_IN(state));
 	datp_unlock(&ep->lock);
+	if ((todo == END && cause == EP_ENDED) || todo == DRAIN) {
+		ia_count(ep->obj.ia, COUNT_DISCONNECTS);
+		count_add(&ep_priv(ep)->counts[EP_COUNT_DISCONNECT], 1);
+	}
 	if (todo == END) {
 		end_from_here(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED);
 	} else if (todo == DRAIN) {

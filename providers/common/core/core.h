@@ -14,6 +14,7 @@
 #ifndef CORE_H
 #define CORE_H
 
+#include "count.h"
 #include "loop.h"
 #include "obj.h"
 #include "providers/common/base/log.h"
@@ -61,6 +62,7 @@ struct plugin {
 	/* among those of its IA name: which slot of the table opens it; core.lock */
 	uint32_t nth;
 	uint32_t opens; /* the number of IAs open through it; core.lock */
+	bool counters;	/* the line says counters=on: the edge counts posts and events, too */
 	bool leaving;	/* core.lock: in dat_provider_fini */
 };
 
@@ -125,6 +127,8 @@ struct ia_priv {
 	struct datp_ext_attr ext;
 	uint32_t allow;		  /* enum allow; set by open, never changes */
 	DAT_NAMED_ATTR *named;	  /* attr.provider_attr, if allow_show() allocated it */
+	_Atomic uint64_t counts[IA_COUNTS];
+	_Atomic uint64_t shown_from[IA_SHOWN]; /* what the edge has reset each of its counters at */
 	void *edge_part;	  /* allocated and set by the edge at open; freed with the IA; or NULL */
 	struct ia_priv *next;	  /* core.lock */
 	struct datp_ia *ia;
@@ -133,6 +137,11 @@ struct ia_priv {
 static inline struct ia_priv *ia_priv(struct datp_ia *ia)
 {
 	return OBJ_PRIV(struct ia_priv, ia);
+}
+
+static inline void ia_count(struct datp_ia *ia, enum ia_count what)
+{
+	count_add(&ia_priv(ia)->counts[what], 1);
 }
 
 static inline const struct datp_ia_attr *ia_attr(struct datp_ia *ia)

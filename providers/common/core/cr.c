@@ -283,6 +283,7 @@ enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pd
 	datp_lock(&ep->lock);
 	ep_priv(ep)->by_provider = false;
 	datp_unlock(&ep->lock);
+	ia_count(cr->obj.ia, COUNT_ACCEPTS);
 	obj_retire(cr, true, DATP_OK, DATP_OK);
 	cr_end(cr);
 	return DATP_OK;
@@ -295,6 +296,7 @@ enum datp_err cr_reject(struct datp_cr *cr, const void *pdata, uint32_t pdata_le
 
 	if (err)
 		return err;
+	ia_count(cr->obj.ia, COUNT_REJECTS);
 	if (pdata_len)
 		ops->cr_reject_with(cr, pdata, pdata_len);
 	else

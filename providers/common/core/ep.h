@@ -15,6 +15,7 @@
 #include "evd.h"
 
 struct ep_priv {
+	_Atomic uint64_t counts[EP_SHOWN];
 	/* the events of a connection, at most one of each kind (EVD lock once queued) */
 	struct conn_note established, ended;
 	struct loop_timer timer;	/* of the attempt to connect */

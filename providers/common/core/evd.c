@@ -400,6 +400,11 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 	struct datp_evd *evd;
 	DAT_HANDLE shown = about == &ia->obj ? ia_shown(ia) : (DAT_HANDLE)about;
 
+	ia_count(ia, COUNT_ASYNC);
+	if (number == DAT_ASYNC_ERROR_EP_BROKEN)
+		ia_count(ia, COUNT_ASYNC_EP);
+	else if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
+		ia_count(ia, COUNT_ASYNC_EVD);
 	/* The lock keeps the EVD from being freed until the waking is done. */
 	datp_lock(&ia_part->async_lock);
 	evd = ia_part->async_evd;

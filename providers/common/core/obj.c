@@ -271,6 +271,7 @@ enum datp_err obj_publish(void *object)
 
 	datp_lock(&priv->lock);
 	if (!priv->closing) {
+		list->made++;
 		if (obj != &obj->ia->obj) { /* an IA is on no list of its own */
 			hdr_of(obj)->prev = list->last;
 			if (list->last)
@@ -322,6 +323,7 @@ enum datp_err obj_retire(void *object, bool force, enum datp_err busy, enum datp
 		atomic_store_explicit(&obj->tag, 0, memory_order_relaxed);
 		vtable_set(obj, NULL);
 		unlink_locked(&priv->live[type], obj);
+		priv->live[type].ended++;
 	}
 	datp_unlock(&priv->lock);
 	return err;

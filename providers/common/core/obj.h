@@ -22,6 +22,7 @@ struct obj_hdr {
 struct obj_list {
 	struct datp_obj *first, *last;
 	uint32_t count; /* allocated, whether on the list or not */
+	uint64_t made, ended; /* published and retired so far */
 };
 
 /* The private part of an object; `type` is at most 16-aligned. */

@@ -109,6 +109,38 @@ static void plugin_delete(struct plugin *plugin)
 	free(plugin);
 }
 
+/*
+ * Removes each word counters=on or counters=off from the parameters, because plugins do not know them. Returns false after
+ * plugin_refuse() if there is another value.
+ */
+static bool take_counters(struct plugin *plugin)
+{
+	static const char key[] = "counters=", blanks[] = " \t";
+	const char *from = plugin->params;
+	char *to = plugin->params;
+
+	while (*from) {
+		size_t between = strspn(from, blanks), length = strcspn(from + between, blanks);
+		const char *word = from + between, *value = word + sizeof(key) - 1;
+
+		if (strncmp(word, key, sizeof(key) - 1) != 0) {
+			memmove(to, from, between + length);
+			to += between + length;
+		} else if (length == sizeof("counters=on") - 1 && !strncmp(value, "on", 2)) {
+			plugin->counters = true;
+		} else if (length == sizeof("counters=off") - 1 && !strncmp(value, "off", 3)) {
+			plugin->counters = false;
+		} else {
+			plugin_refuse("\"%.*s\" in dat.conf is neither counters=on nor counters=off; write one of them",
+				      (int)length, word);
+			return false;
+		}
+		from = word + length;
+	}
+	*to = '\0';
+	return true;
+}
+
 static struct plugin *plugin_new(const struct edge *edge, const struct plugin *what,
 				 const char *name, const char *params)
 {
@@ -163,8 +195,12 @@ void plugin_add(const struct edge *edge, const struct plugin *what, const char *
 
 	pthread_once(&once, watch_forks);
 	plugin = plugin_new(edge, what, name, params);
-	if (plugin)
+	if (!plugin)
+		return;
+	if (take_counters(plugin))
 		plugin_register(plugin);
+	else
+		plugin_delete(plugin);
 }
 
 static struct plugin *plugin_find(const struct datp_plugin *desc,

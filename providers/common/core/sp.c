@@ -422,7 +422,11 @@ static enum datp_err listen_anywhere(struct datp_sp *sp)
 enum datp_err psp_create_any(struct datp_ia *ia, DAT_EVD_HANDLE evd, bool make_ep,
 			     struct datp_sp **out)
 {
-	return sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_anywhere, 0, out);
+	enum datp_err err = sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_anywhere, 0, out);
+
+	if (!err)
+		ia_count(ia, COUNT_PSP_ANY);
+	return err;
 }
 
 enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep_handle,

@@ -123,6 +123,16 @@ DAT_RETURN dat20_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, D
 /* dat20_fast.c: takes a plugin's own functions for the data path. */
 void dat20_fast_fill(const struct datp_plugin *desc, struct dat20_provider *table);
 
+/*
+ * dat20_counters.c: the counters of IAs, endpoints and EVDs. The first two serve the calls of the extension; the third replaces
+ * the functions that move data by ones that count, for an adapter whose line says counters=on.
+ */
+DAT_RETURN dat20_counters_query(DAT_HANDLE handle, va_list args);
+DAT_RETURN dat20_counters_print(DAT_HANDLE handle, va_list args);
+void dat20_counters_fill(struct dat20_provider *table);
+/* Counts a post of an extension that has succeeded, if the line says so. */
+void dat20_counters_posted(struct datp_ep *ep, DAT20_IB_OP op, uint64_t bytes);
+
 /* dat20_mem.c */
 DAT_RETURN dat20_lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE,
 			    DAT20_MEM_PRIV_FLAGS, DAT20_VA_TYPE, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,

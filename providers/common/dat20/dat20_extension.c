@@ -87,6 +87,8 @@ static DAT_RETURN write_immed(struct datp_ep *ep, va_list args)
 	struct ext_post post = { .op = DATP_WRITE_IMM };
 	const DAT20_LMR_TRIPLET *iov;
 	struct datp_rge remote;
+	uint64_t bytes = 0;
+	DAT_RETURN ret;
 
 	post.n = va_arg(args, DAT_COUNT);
 	iov = va_arg(args, const DAT20_LMR_TRIPLET *);
@@ -96,11 +98,16 @@ static DAT_RETURN write_immed(struct datp_ep *ep, va_list args)
 	post.flags = (unsigned int)va_arg(args, DAT20_COMPLETION_FLAGS);
 	if (post.n > DAT20_IOV_MAX)
 		return dat20_arg(at.count);
-	for (int i = 0; iov && i < post.n; i++)
+	for (int i = 0; iov && i < post.n; i++) {
 		local[i] = dat20_segment(&iov[i]);
+		bytes += iov[i].segment_length;
+	}
 	/* the layouts are equal, which <datp/provider_post.h> asserts */
 	post.iov = iov ? (const struct datp_sge *)local : NULL;
-	return post_ret(ext_post(ep, &post), at);
+	ret = post_ret(ext_post(ep, &post), at);
+	if (ret == DAT_SUCCESS)
+		dat20_counters_posted(ep, DAT20_IB_RDMA_WRITE_IMMED_OP, bytes);
+	return ret;
 }
 
 static DAT_RETURN atomic(struct datp_ep *ep, enum datp_ext_op op, va_list args)
@@ -111,6 +118,7 @@ static DAT_RETURN atomic(struct datp_ep *ep, enum datp_ext_op op, va_list args)
 	const DAT20_LMR_TRIPLET *sink;
 	struct datp_rge remote;
 	DAT_LMR_TRIPLET local;
+	DAT_RETURN ret;
 
 	post.atomic.operand = va_arg(args, DAT_UINT64);
 	if (op == DATP_CMP_SWAP)
@@ -122,7 +130,10 @@ static DAT_RETURN atomic(struct datp_ep *ep, enum datp_ext_op op, va_list args)
 	if (sink)
 		local = dat20_segment(sink);
 	post.iov = sink ? (const struct datp_sge *)&local : NULL;
-	return post_ret(ext_post(ep, &post), op == DATP_CMP_SWAP ? swap_at : add_at);
+	ret = post_ret(ext_post(ep, &post), op == DATP_CMP_SWAP ? swap_at : add_at);
+	if (ret == DAT_SUCCESS)
+		dat20_counters_posted(ep, op == DATP_CMP_SWAP ? DAT20_IB_CMP_AND_SWAP_OP : DAT20_IB_FETCH_AND_ADD_OP, 0);
+	return ret;
 }
 
 /* Posts what the adapter supports; anything else is not implemented. */
@@ -151,6 +162,10 @@ static DAT_RETURN extended(uint32_t nth, DAT_HANDLE handle, DAT20_EXTENDED_OP op
 		return query_open(nth, (DAT_NAME_PTR)handle, args);
 	case DAT20_IB_CLOSE_QUERY_OP:
 		return query_close(handle);
+	case DAT20_IB_QUERY_COUNTERS_OP:
+		return dat20_counters_query(handle, args);
+	case DAT20_IB_PRINT_COUNTERS_OP:
+		return dat20_counters_print(handle, args);
 	case DAT20_IB_RDMA_WRITE_IMMED_OP:
 	case DAT20_IB_CMP_AND_SWAP_OP:
 	case DAT20_IB_FETCH_AND_ADD_OP:

@@ -2,8 +2,8 @@
 /*
  * The named provider attributes of DAT 2.0. Existing programs look for thirteen names, compare the
  * values as strings, and choose by them what they use. So each adapter has all of them, in the order
- * that those programs know, and no value is NULL. A plugin's own attributes follow; if one of them has
- * one of the thirteen names, its value counts.
+ * that those programs know, and no value is NULL. One more says that there are counters. A plugin's own
+ * attributes follow; if one of them has one of these names, its value counts.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -89,6 +89,7 @@ bool dat20_named_make(struct datp_ia *ia)
 		{ "DAT_IB_FETCH_AND_ADD", truth(ext->atomics) },
 		{ "DAT_IB_CMP_AND_SWAP", truth(ext->atomics) },
 		{ "DAT_IB_IMMED_DATA", truth(ext->write_imm) },
+		{ "DAT_COUNTERS", "TRUE" },
 	};
 	size_t count = sizeof(known) / sizeof(known[0]);
 	struct dat20_named *named;

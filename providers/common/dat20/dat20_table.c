@@ -167,5 +167,7 @@ void dat20_table_fill(struct plugin *plugin)
 	tables->shown.ia_open_func = dat20_ia_opener(plugin);
 	tables->shown.handle_extendedop_func = dat20_extender(plugin);
 	dat20_fast_fill(plugin->desc, &tables->shown);
+	if (plugin->counters)
+		dat20_counters_fill(&tables->shown);
 	dat12_table_make(plugin, &tables->beneath);
 }

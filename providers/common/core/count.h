@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is counted of an IA, an endpoint and an EVD, for the counters of DAT 2.0: control calls, connections and errors. Nothing
+ * that moves data is counted here. An edge counts that itself, if the line of the adapter asks for it, in the places after those
+ * that the core knows. Invariant: a count only grows, except that whoever reads one of an endpoint or EVD may take it away.
+ */
+#ifndef COUNT_H
+#define COUNT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Of an IA, beside the numbers of its objects (struct obj_list). The events are those of its endpoints. */
+enum ia_count {
+	COUNT_PSP_ANY,		/* dat_psp_create_any */
+	COUNT_ACCEPTS, COUNT_REJECTS,
+	COUNT_ATTEMPTS,		/* dat_ep_connect and dat_ep_dup_connect */
+	COUNT_ESTABLISHED_ACTIVE, COUNT_ESTABLISHED_PASSIVE,
+	COUNT_PEER_REJECTED, COUNT_NON_PEER_REJECTED, COUNT_TIMED_OUT, COUNT_UNREACHABLE, COUNT_ACCEPT_FAILED,
+	COUNT_DISCONNECTS,	/* from here: calls that have ended a connection */
+	COUNT_DISCONNECTED,	/* by the peer */
+	COUNT_BROKEN,
+	COUNT_ASYNC, COUNT_ASYNC_EP, COUNT_ASYNC_EVD,
+	IA_COUNTS
+};
+
+/* The counters that an edge shows of each object: so many at most. */
+enum { IA_SHOWN = 85, EP_SHOWN = 24, EVD_SHOWN = 10 };
+
+/* The places of an endpoint's and of an EVD's that the core counts in. */
+enum { EP_COUNT_CONNECT, EP_COUNT_DISCONNECT };
+enum { EVD_COUNT_CONN = 8 };
+
+/* relaxed: nothing depends on the order in which counts change */
+static inline void count_add(_Atomic uint64_t *count, uint64_t n)
+{
+	atomic_fetch_add_explicit(count, n, memory_order_relaxed);
+}
+
+#endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api.h"
 #include "clauses.h"
 #include "report.h"
 #include "run.h"
@@ -308,7 +309,7 @@ static void head(FILE *out, const struct column *columns, int count)
 {
 	fprintf(out,
 		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>datconform</title>"
-		"<style>%s</style></head><body>\n<h1>uDAPL 1.2 conformance</h1>\n"
+		"<style>%s</style></head><body>\n<h1>uDAPL " API_NAME " conformance</h1>\n"
 		"<input type=\"checkbox\" id=\"failed\"><label for=\"failed\">only failures</label>\n",
 		style);
 	if (count > 1)

@@ -118,7 +118,11 @@ lifted_are_told()
 			$((all - $(grep -c ' lifted ' "$tap_dir/list20"))) ] &&
 		! ./datconform --list | grep ' lifted '
 }
-as_2_0() { ./datconform --api 2.0 --ia soft0 --only CONSUMER-63 --json - 2>/dev/null | grep -F '"ia": "soft0 (uDAPL 2.0)", "provider": "soft '; }
+as_2_0()
+{
+	./datconform --api 2.0 --ia soft0 --only CONSUMER-63 --json "$tap_dir/20.json" --html "$tap_dir/20.html" >/dev/null 2>&1
+	grep -F '"ia": "soft0 (uDAPL 2.0)", "provider": "soft ' "$tap_dir/20.json" && grep -F '<h1>uDAPL 2.0 conformance</h1>' "$tap_dir/20.html"
+}
 only_lifted() { ./datconform --api 2.0 --ia soft0 --only CONSUMER-01; }
 tap 'datconform: a report of 2.0 says so' as_2_0
 tap 'datconform: what does not hold in 2.0 is listed, with a reason, and not counted' lifted_are_told

@@ -22,7 +22,7 @@
 #include "remote.h"
 
 #define MOST 320	/* tests at a time */
-/* from one address: as many as --jobs allows, and some that are just ending */
+/* places for clients of one address: as many as --jobs allows, and some for clients that are just ending */
 #define MOST_OF_ONE 80
 #define QUIET_MS 10000	/* between two messages about a refused connection */
 
@@ -33,7 +33,7 @@ struct place {
 
 static struct {
 	struct place places[MOST];
-	uint64_t said_ms;	/* when a refusal was last printed; 0: never */
+	uint64_t said_ms;	/* the time of the latest message about a refused connection; 0: none so far */
 	sigset_t before;	/* the mask that children start with */
 } host;
 

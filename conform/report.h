@@ -29,7 +29,7 @@ struct column {
 	char *title;
 	char *provider, *suite, *date;	/* NULL: the file does not say */
 	struct cell {
-		char verdict;	/* p f n u, or 0: not in that run */
+		char verdict;	/* passed, failed, not applicable, untested by first letter; 0: not in that run */
 		char *detail;
 	} *cells;		/* as many as there are clauses */
 };

@@ -10,7 +10,7 @@
 struct run_options {
 	const char *ia_name;
 	unsigned int jobs;		/* children at a time */
-	unsigned int bound_s;		/* of one test; one that takes longer is a hang */
+	unsigned int bound_s;		/* the bound of one test; a test that takes longer counts as a hang */
 	unsigned int patience_ms;
 	struct sockaddr_storage server;	/* where the other side is; AF_UNSPEC: it is forked */
 	bool verbose;			/* show what the provider wrote on stderr */

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls of check_calls.c once more, as those of uDAPL 2.0. */
+/* Compiles check_calls.c a second time, with the calls of uDAPL 2.0. */
 #define CHECK_API_20
 #include "check_calls.c"

@@ -34,7 +34,7 @@ int cli_version(void);
 /* Prints what is wrong with the command line and where help is. Returns CLI_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints "name: ..." on stderr, after whatever stdout holds. */
+/* Prints "name: ..." on stderr, after it has flushed stdout. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /*
  * While true, cli_error() and cli_dat_error() print nothing, because a hostile client could fill a

@@ -5,7 +5,7 @@
 
 /*
  * Executes PROGRAM-API in place of this process. That file is beside this program's own in a build tree, and among the plugins
- * once it is installed. Returns only if this fails: the path that was tried last, with the reason in errno.
+ * once it is installed. If it fails, it returns the path that it tried last, with the reason in errno.
  */
 const char *other_api_exec(const char *program, const char *api, char **argv);
 

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The attributes of show_attr.c once more, as those of uDAPL 2.0. */
+/* Compiles show_attr.c a second time, with the attributes of uDAPL 2.0. */
 #define SHOW_API_20
 #include "show_attr.c"

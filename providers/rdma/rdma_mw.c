@@ -163,7 +163,7 @@ static int post_window(struct rdma_ep *ep, const struct datp_wqe *wqe, struct rd
 		bind.send_flags |= IBV_SEND_FENCE;
 	bind.bind_info.mr = lmr->mr;
 	rc = ibv_bind_mw(ep->qp, range->mw, &bind);
-	/* which the driver has just created */
+	/* the bind gives the window a new key, which the driver has chosen within the call */
 	range->key = range->mw->rkey;
 	return rc;
 }

@@ -176,9 +176,8 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
 	datp_unlock(&list.lock);
 	/*
-	 * The name is this thread's, in code that does not know the bias. This thread's own fence
-	 * is sufficient: the owner that still finds its name there has its earlier accesses ordered
-	 * before. If the name is this thread's in another file only, the forced fence does no harm.
+	 * If the owner is this thread itself (it calls datp_lock(), which does not look at the bias), its own fence is
+	 * sufficient. If this file computes another name for the thread than its owner did, the forced fence does no harm.
 	 */
 	if (mine)
 		atomic_thread_fence(memory_order_seq_cst);

@@ -195,7 +195,7 @@ static DAT_RETURN log_refused(const struct post *post, DAT_RETURN ret)
 }
 
 /*
- * Returns the endpoint of a handle. If the handle is none, logs that and returns NULL; then there
+ * Returns the endpoint of a handle. If the handle is not valid, logs that and returns NULL; then there
  * is no plugin whose function could be called.
  */
 static struct datp_ep *known(DAT_EP_HANDLE handle, const char *name)

@@ -15,7 +15,7 @@ dat2headers_HEADERS = \
 	include/dat2/udat_vendor_specific.h
 
 datpincludedir = $(includedir)/datp
-dist_datpinclude_HEADERS = include/datp/bias.h include/datp/errors.h include/datp/ext.h include/datp/fast20.h include/datp/fork.h include/datp/options.h include/datp/provider.h include/datp/provider_post.h include/datp/wrap.h
+dist_datpinclude_HEADERS = include/datp/bias.h include/datp/errors.h include/datp/ext.h include/datp/fast20.h include/datp/fork.h include/datp/lmr_table.h include/datp/options.h include/datp/provider.h include/datp/provider_post.h include/datp/timer.h include/datp/wrap.h
 # The standard's ten headers, under the standard's names, and four with declarations that are the same in DAT 2.0.
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \

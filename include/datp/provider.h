@@ -79,7 +79,7 @@ extern "C" {
 #endif
 
 #define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 8
+#define DATP_SDK_MINOR 9
 
 #define DATP_API __attribute__((visibility("default")))
 
@@ -619,6 +619,12 @@ struct datp_ops {
 	 * exceed; for programs of DAT 2.0. Default: cr_reject without the data.
 	 */
 	void (*cr_reject_with)(struct datp_cr *cr, const void *pdata, uint32_t len);
+
+	/*
+	 * Since SDK 0.9. Where the plugin's IA has a struct datp_lmr_table: offsetof(struct my_ia, lmrs); 0 if it has
+	 * none. See <datp/lmr_table.h>. With a table lmr_find has a default, which looks there.
+	 */
+	size_t lmr_table;
 
 	/* Append here, nowhere else: released slots never move. */
 };

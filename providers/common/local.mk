@@ -23,6 +23,8 @@ libdatp_core_la_SOURCES = \
 	providers/common/base/cancel.h \
 	providers/common/base/futex.h \
 	providers/common/base/lock.h \
+	providers/common/base/lmr_table.c \
+	providers/common/base/lmr_table.h \
 	providers/common/base/log.h \
 	providers/common/base/refuse.h \
 	providers/common/base/bias.c \
@@ -74,6 +76,8 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/rmr.c \
 	providers/common/core/sp.c \
 	providers/common/core/srq.c \
+	providers/common/core/timer.c \
+	providers/common/core/timer.h \
 	providers/common/core/broken.c \
 	providers/common/dat12/dat12.h \
 	providers/common/dat12/dat12_calls.h \

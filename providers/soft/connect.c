@@ -12,17 +12,14 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#define RETRY_NS 10000000L /* the interval */
+#define RETRY_US 10000u /* the interval */
 
 struct soft_retry {
 	struct soft_listener listener;
 	struct soft_msg msg; /* the message to send when connected */
-	int timer_fd;
-	struct datp_watch *watch;
+	struct datp_timer timer;
 };
 
 /* Returns true if the address is one of this host: then the kernel allows binding to it. */
@@ -108,8 +105,7 @@ void soft_retry_end(struct soft_socket *sock)
 	if (!retry)
 		return;
 	sock->retry = NULL;
-	datp_loop_del(retry->watch);
-	close(retry->timer_fd);
+	datp_timer_cancel(&sock->ia->base, &retry->timer);
 	free(retry);
 }
 
@@ -130,52 +126,40 @@ static int retry_locked(struct soft_socket *sock)
 	return 0;
 }
 
-static void retry_event(void *arg, uint32_t events)
+static void retry_set(struct soft_socket *sock);
+
+static void retry(void *arg)
 {
 	struct soft_socket *sock = arg;
 	struct soft_ia *ia = sock->ia;
-	uint64_t times;
 	int error;
 
-	(void)events;
-	if (read(sock->retry->timer_fd, &times, sizeof times) < 0)
-		return;
 	datp_lock(&ia->lock);
 	error = retry_locked(sock);
 	datp_unlock(&ia->lock);
-	if (error == EAGAIN)
+	if (error == EAGAIN) {
+		retry_set(sock);
 		return;
+	}
 	soft_retry_end(sock);
 	if (error || soft_socket_watch(sock))
 		soft_conn_hangup(sock);
 }
 
+static void retry_set(struct soft_socket *sock)
+{
+	datp_timer_set(&sock->ia->base, &sock->retry->timer, datp_clock_us() + RETRY_US, retry, sock);
+}
+
 enum datp_err soft_connect_retry(struct soft_socket *sock, const struct soft_listener *listener,
 				 const struct soft_msg *msg)
 {
-	const struct itimerspec often = { { 0, RETRY_NS }, { 0, RETRY_NS } };
-	struct soft_retry *retry = malloc(sizeof *retry);
-	enum datp_err err = DATP_ERR_DEVICE;
+	struct soft_retry *made = malloc(sizeof *made);
 
-	if (!retry)
+	if (!made)
 		return DATP_ERR_MEMORY;
-	*retry = (struct soft_retry){ .listener = *listener, .msg = *msg };
-	retry->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (retry->timer_fd < 0)
-		goto free_retry;
-	sock->retry = retry;
-	err = datp_loop_add(&sock->ia->base, retry->timer_fd, EPOLLIN, retry_event, sock,
-			    &retry->watch);
-	if (err)
-		goto close_timer;
-	/* the timer starts only now, because its handler uses `watch` */
-	(void)timerfd_settime(retry->timer_fd, 0, &often, NULL);
+	*made = (struct soft_retry){ .listener = *listener, .msg = *msg };
+	sock->retry = made;
+	retry_set(sock);
 	return DATP_OK;
-
-close_timer:
-	sock->retry = NULL;
-	close(retry->timer_fd);
-free_retry:
-	free(retry);
-	return err;
 }

@@ -384,7 +384,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	enum datp_err err;
 
 	soft_fence_init();
-	ia->doorbell_fd = ia->pending_fd = ia->tick_fd = -1;
+	ia->doorbell_fd = -1;
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	ia->maps_fd = soft_pages_open();
 	err = soft_param_parse(ia, params);
@@ -402,10 +402,6 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 		err = soft_cq_init(&ia->null_cq, ia, NULL, 1);
 	if (!err)
 		err = doorbell_init(ia);
-	if (!err)
-		err = soft_tick_init(ia);
-	if (!err)
-		err = soft_pending_init(ia);
 	if (err) {
 		soft_ia_close(base);
 		return err;

@@ -12,13 +12,7 @@
 #define _GNU_SOURCE
 #include "pending.h"
 #include "log_limited.h"
-#include <errno.h>
-#include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
@@ -28,10 +22,7 @@
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return datp_clock_us() / 1000;
 }
 
 /* Returns how many descriptors the process may have. */
@@ -65,22 +56,14 @@ static struct soft_socket *oldest_silent(struct soft_ia *ia)
 	return oldest;
 }
 
-static void timer_set_locked(struct soft_ia *ia, bool on)
-{
-	long ns = (long)ia->handshake_ms * 1000000L / LOOKS;
-	const struct itimerspec when = {
-		.it_value = { .tv_sec = on ? ns / 1000000000L : 0, .tv_nsec = on ? ns % 1000000000L : 0 }
-	};
+static void look(void *arg);
 
-	ia->pending_timed = on;
-	if (on)
-		(void)timerfd_settime(ia->pending_fd, 0, &when, NULL);
+static void look_later(struct soft_ia *ia)
+{
+	datp_timer_set_by(&ia->base, &ia->pending, datp_clock_us() + (uint64_t)ia->handshake_ms * 1000 / LOOKS, look, ia);
 }
 
-/*
- * Returns a socket that is overdue. If there is none, sets the timer for those that are left,
- * before a new one can be added that relies on it.
- */
+/* Returns a socket that is overdue. If there is none, sets the timer for those that are left. */
 static struct soft_socket *next_overdue(struct soft_ia *ia)
 {
 	struct soft_socket *overdue = NULL;
@@ -96,22 +79,18 @@ static struct soft_socket *next_overdue(struct soft_ia *ia)
 			overdue = s;
 		more = true;
 	}
-	if (!overdue)
-		timer_set_locked(ia, more);
+	if (!overdue && more)
+		look_later(ia);
 	datp_unlock(&ia->lock);
 	return overdue;
 }
 
-static void timer_event(void *arg, uint32_t events)
+static void look(void *arg)
 {
 	static struct log_limit overdue;
 	struct soft_ia *ia = arg;
 	struct soft_socket *sock;
-	uint64_t times;
 
-	(void)events;
-	if (read(ia->pending_fd, &times, sizeof times) < 0)
-		return;
 	while ((sock = next_overdue(ia))) {
 		soft_log_limited(&overdue, 2,
 				 "soft: process %d has not completed the handshake of a "
@@ -124,8 +103,7 @@ static void timer_event(void *arg, uint32_t events)
 void soft_pending_renew(struct soft_socket *sock)
 {
 	sock->since = now_ms();
-	if (!sock->ia->pending_timed)
-		timer_set_locked(sock->ia, true);
+	look_later(sock->ia);
 }
 
 void soft_pending_arrived(struct soft_socket *sock)
@@ -173,21 +151,7 @@ bool soft_pending_may_ask(const struct soft_socket *sock)
 	return count < most;
 }
 
-enum datp_err soft_pending_init(struct soft_ia *ia)
-{
-	ia->pending_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (ia->pending_fd < 0) {
-		datp_log(1, "soft: no timer: %s; raise the limit of open files (ulimit -n)",
-			 strerror(errno));
-		return DATP_ERR_DEVICE;
-	}
-	return datp_loop_add(&ia->base, ia->pending_fd, EPOLLIN, timer_event, ia, &ia->pending_watch);
-}
-
 void soft_pending_fini(struct soft_ia *ia)
 {
-	if (ia->pending_watch)
-		datp_loop_del(ia->pending_watch);
-	if (ia->pending_fd >= 0)
-		close(ia->pending_fd);
+	datp_timer_cancel(&ia->base, &ia->pending);
 }

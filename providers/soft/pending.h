@@ -5,7 +5,6 @@
 
 #include "sock.h"
 
-enum datp_err soft_pending_init(struct soft_ia *ia);
 void soft_pending_fini(struct soft_ia *ia);
 
 /* A connection has come in and has sent nothing yet. It may end an older one. Service thread, no lock. */

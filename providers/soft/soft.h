@@ -14,6 +14,7 @@
 #include "shm.h"
 #include <datp/bias.h>
 #include <datp/fork.h>
+#include <datp/timer.h>
 #include <limits.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -380,9 +381,7 @@ struct soft_ia {
 	uint32_t eager_limit, eager_sure;
 	int doorbell_fd; /* an eventfd that no other process has; ia.c */
 	/* incoming connections that are not established yet; pending.c */
-	int pending_fd;
-	struct datp_watch *pending_watch;
-	bool pending_timed;    /* soft_ia.lock */
+	struct datp_timer pending;
 	uint32_t silent;       /* connections that have sent nothing yet */
 	uint32_t handshake_ms; /* how long they may be silent */
 	/* closed to accept and drop a connection when there are no descriptors left; service thread */
@@ -426,8 +425,7 @@ struct soft_ia {
 	struct soft_ia *next; /* the next IA of this process; ia.c's lock */
 
 	uint32_t patience_ms; /* how long a peer is waited for; bound.h */
-	int tick_fd; /* timer for work that waits without occupying the service thread; tick.c */
-	struct datp_watch *tick_watch;
+	struct datp_timer tick; /* for work that waits without occupying the service thread; tick.c */
 	uint64_t lost_next; /* when the service thread looks for lost events again. Service thread; lost.c */
 	unsigned int lost_looks; /* looks still to make after all peers but one have gone. soft_ia.lock */
 	struct soft_ep *teardowns; /* endpoints whose teardown waits; service thread */

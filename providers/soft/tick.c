@@ -6,7 +6,8 @@
  * have ended and were in use here (share.c). The timer runs slowly
  * while a message may wait for its receive (unready.c), and, if there are several peers, all the time, for what one of them
  * takes away from another (lost.c). Invariant: whoever adds something that waits sets the timer afterwards, and the timer is
- * set again as long as something is left.
+ * set again as long as something is left. A timer that is set stays as early as it is, so no thread puts off what another
+ * one waits for.
  */
 #include "tick.h"
 #include "held.h"
@@ -17,25 +18,19 @@
 #include "share.h"
 #include "sock.h"
 #include "unready.h"
-#include <string.h>
-#include <errno.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
-#define TICK_NS 2000000L
+#define TICK_US 2000u
 
-static void timer_set(const struct soft_ia *ia, long ns)
+static void tick(void *arg);
+
+static void set_within(struct soft_ia *ia, uint64_t us)
 {
-	const struct itimerspec once = { .it_value = { 0, ns } };
-
-	/* cannot fail for this kind of descriptor */
-	(void)timerfd_settime(ia->tick_fd, 0, &once, NULL);
+	datp_timer_set_by(&ia->base, &ia->tick, datp_clock_us() + us, tick, ia);
 }
 
 void soft_tick_set(struct soft_ia *ia)
 {
-	timer_set(ia, TICK_NS);
+	set_within(ia, TICK_US);
 }
 
 /* Looks at the binds that wait. Returns true if some are left. */
@@ -57,20 +52,13 @@ static bool binds_serve(struct soft_ia *ia)
 	return atomic_load_explicit(&ia->binds_wait, memory_order_relaxed);
 }
 
-static void tick_event(void *arg, uint32_t events)
+static void tick(void *arg)
 {
 	struct soft_ia *ia = arg;
-	uint64_t count;
 	bool more, lost = soft_lost_watches(ia), unready = soft_unready_watches(ia);
 
-	(void)events;
-	(void)!read(ia->tick_fd, &count, sizeof count);
-	/*
-	 * This comes first, because it replaces the time that another thread has set: what that
-	 * thread waits for is looked at below, and a time that it sets from now on is not replaced.
-	 */
 	if (lost || unready)
-		timer_set(ia, (unready ? SOFT_UNREADY_LOOK_MS : SOFT_LOST_LOOK_MS) * 1000000L);
+		set_within(ia, (unready ? SOFT_UNREADY_LOOK_MS : SOFT_LOST_LOOK_MS) * 1000u);
 	if (lost)
 		soft_lost_look(ia);
 	if (unready)
@@ -85,21 +73,7 @@ static void tick_event(void *arg, uint32_t events)
 		soft_tick_set(ia);
 }
 
-enum datp_err soft_tick_init(struct soft_ia *ia)
-{
-	ia->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (ia->tick_fd < 0) {
-		datp_log(1, "soft: no timer: %s; raise the limit of open files (ulimit -n)",
-			 strerror(errno));
-		return DATP_ERR_DEVICE;
-	}
-	return datp_loop_add(&ia->base, ia->tick_fd, EPOLLIN, tick_event, ia, &ia->tick_watch);
-}
-
 void soft_tick_fini(struct soft_ia *ia)
 {
-	if (ia->tick_watch)
-		datp_loop_del(ia->tick_watch);
-	if (ia->tick_fd >= 0)
-		close(ia->tick_fd);
+	datp_timer_cancel(&ia->base, &ia->tick);
 }

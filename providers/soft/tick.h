@@ -5,7 +5,6 @@
 
 #include "soft.h"
 
-enum datp_err soft_tick_init(struct soft_ia *ia);
 void soft_tick_fini(struct soft_ia *ia);
 /* Has the service thread look at what waits, soon and until nothing is left. Any thread, under any lock. */
 void soft_tick_set(struct soft_ia *ia);

@@ -15,9 +15,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include <datp/lmr_table.h>
 #include <datp/provider.h>
-
-#define MY_MAX_LMRS 4096
 
 /* A posted operation. This transport takes one segment at a time, and the attributes say so. */
 struct work {
@@ -31,8 +30,7 @@ struct work {
 /* The plugin's objects. libdatp's head comes first (DUTY-06), and libdatp zeroes the rest when it creates an object. */
 struct my_ia {
 	struct datp_ia base;
-	_Atomic(struct datp_lmr *) lmrs[MY_MAX_LMRS]; /* by their context, modulo the size */
-	_Atomic(uint32_t) last_context;
+	struct datp_lmr_table lmrs; /* libdatp finds LMRs there, too */
 	pthread_t thread;
 	sem_t bell; /* rings when there may be something to do for the thread */
 	_Atomic(bool) closing;
@@ -54,38 +52,19 @@ struct my_ep {
 
 /* ------------------------------------------------------------------ memory */
 
-/* The memory of a freed LMR stays an LMR's, so it can be read even if the region is freed meanwhile. */
-static struct datp_lmr *my_lmr_find(struct datp_ia *ia, uint32_t context)
-{
-	struct datp_lmr *lmr = ((struct my_ia *)ia)->lmrs[context % MY_MAX_LMRS];
-
-	return lmr && lmr->lmr_context == context ? lmr : NULL;
-}
-
-/* Contexts count up, so that the use of a freed one is recognised. */
+/* The table gives the contexts, and not one of them twice, so that the use of a freed one is recognised. */
 static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
-	struct my_ia *ia = (struct my_ia *)lmr->obj.ia;
-	struct datp_lmr *none;
-
 	(void)cookie;
-	for (int i = 0; i < MY_MAX_LMRS; i++) {
-		lmr->lmr_context = lmr->rmr_context = atomic_fetch_add(&ia->last_context, 1) % INT32_MAX + 1;
-		none = NULL;
-		if (atomic_compare_exchange_strong(&ia->lmrs[lmr->lmr_context % MY_MAX_LMRS], &none, lmr))
-			return DATP_OK;
-	}
-	return DATP_ERR_REGION;
+	datp_lmr_add(&((struct my_ia *)lmr->obj.ia)->lmrs, (struct datp_known_lmr *)lmr);
+	return DATP_OK;
 }
 
 /* Checks the local segment: at the post, and again when the data are moved, because the region may have been freed meanwhile. */
 static enum datp_err check(const struct datp_ep *ep, const struct work *w)
 {
-	bool sink = w->wqe->op == DATP_RECV || w->wqe->op == DATP_RDMA_READ;
-
-	if (!w->local.len)
-		return DATP_OK;
-	return datp_lmr_check(my_lmr_find(ep->obj.ia, w->local.lmr_context), ep->pz, &w->local, sink);
+	return datp_lmr_check_list(&((struct my_ia *)ep->obj.ia)->lmrs, ep->pz, &w->local, 1,
+				   w->wqe->op == DATP_RECV || w->wqe->op == DATP_RDMA_READ);
 }
 
 /* ------------------------------------------------------------------ what the transport calls */
@@ -108,7 +87,7 @@ static void on_done(struct queue *queue, uint8_t status, uint64_t len, bool soli
 /* When this returns, nobody accesses the memory (DUTY-08): the thread does not find the region any more, or has moved its data. */
 static void my_lmr_free(struct datp_lmr *lmr)
 {
-	((struct my_ia *)lmr->obj.ia)->lmrs[lmr->lmr_context % MY_MAX_LMRS] = NULL;
+	datp_lmr_remove(&((struct my_ia *)lmr->obj.ia)->lmrs, (struct datp_known_lmr *)lmr);
 	wire_settle();
 }
 
@@ -145,7 +124,7 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 	attr->max_rdma_read_in = attr->max_rdma_read_out = INT32_MAX;
 	attr->read_in_guaranteed = attr->read_out_guaranteed = attr->async_return_guaranteed = true;
 	attr->max_iov_per_dto = attr->max_iov_per_rdma_read = attr->max_iov_per_rdma_write = 1;
-	attr->max_lmrs = MY_MAX_LMRS;
+	attr->max_lmrs = 1 << 20;
 	attr->max_lmr_block = attr->max_lmr_address = UINT64_MAX;
 	attr->max_message_size = attr->max_rdma_size = 1 << 30;
 	attr->max_private_data = 256;
@@ -273,7 +252,7 @@ static const struct datp_ops my_ops = {
 	.ep_size = DATP_SIZE(struct my_ep, base, struct datp_ep),
 	.sp_size = DATP_SIZE(struct my_sp, base, struct datp_sp),
 	.ia_open = my_ia_open, .ia_close = my_ia_close, .ia_query = my_ia_query,
-	.lmr_create = my_lmr_create, .lmr_free = my_lmr_free, .lmr_find = my_lmr_find, .evd_poll = my_evd_poll,
+	.lmr_create = my_lmr_create, .lmr_free = my_lmr_free, .lmr_table = offsetof(struct my_ia, lmrs), .evd_poll = my_evd_poll,
 	.ep_create = my_ep_create, .ep_reset = my_ep_reset, .ep_free = my_ep_free,
 	.post_send = my_post, .post_recv = my_post, .post_rdma_write = post, .post_rdma_read = post,
 	.sp_listen = my_sp_listen, .sp_close = my_sp_close,

@@ -20,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <datp/lmr_table.h>
 #include <datp/options.h>
 #include <datp/provider.h>
 
 #define MY_MAX_IOV   16
 #define MY_MAX_PDATA 256
-#define MY_MAX_LMRS  4096 /* a power of two */
 
 struct work {
 	struct work *next;
@@ -46,8 +46,7 @@ struct queue {
 struct my_ia {
 	struct datp_ia base;
 	struct my_ia *next;
-	struct datp_lmr *lmrs[MY_MAX_LMRS]; /* by the low bits of their context */
-	uint32_t last_context;
+	struct datp_lmr_table lmrs; /* libdatp finds LMRs there, too */
 	uint64_t max_message; /* an option */
 };
 
@@ -230,7 +229,7 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 	attr->read_in_guaranteed = attr->read_out_guaranteed = true;
 	attr->max_iov_per_dto = MY_MAX_IOV;
 	attr->max_iov_per_rdma_read = attr->max_iov_per_rdma_write = MY_MAX_IOV;
-	attr->max_lmrs = MY_MAX_LMRS - 1;
+	attr->max_lmrs = 1 << 20;
 	attr->max_lmr_block = attr->max_lmr_address = UINT64_MAX;
 	attr->max_message_size = attr->max_rdma_size = ((struct my_ia *)ia)->max_message;
 	attr->max_private_data = MY_MAX_PDATA;
@@ -242,74 +241,34 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 
 /* ------------------------------------------------------------------ memory */
 
-static struct datp_lmr *lmr_find_locked(struct datp_ia *ia, uint32_t context)
-{
-	struct datp_lmr *lmr = ((struct my_ia *)ia)->lmrs[context % MY_MAX_LMRS];
-
-	return lmr && lmr->lmr_context == context ? lmr : NULL;
-}
-
-static struct datp_lmr *my_lmr_find(struct datp_ia *ia, uint32_t context)
-{
-	struct datp_lmr *lmr;
-
-	pthread_mutex_lock(&wire);
-	lmr = lmr_find_locked(ia, context);
-	pthread_mutex_unlock(&wire);
-	return lmr;
-}
-
-/* A context is not reused for a long time, so that the use of a freed one is recognised. */
+/* The table gives the contexts, and not one of them twice, so that the use of a freed one is recognised. */
 static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
-	struct my_ia *ia = (struct my_ia *)lmr->obj.ia;
-	enum datp_err err = DATP_ERR_REGION;
-	uint32_t context;
-
 	(void)cookie;
-	pthread_mutex_lock(&wire);
-	for (int i = 0; i < MY_MAX_LMRS && err; i++) {
-		ia->last_context = (ia->last_context + 1) & 0x7fffffff;
-		context = ia->last_context;
-		if (!context || ia->lmrs[context % MY_MAX_LMRS])
-			continue;
-		ia->lmrs[context % MY_MAX_LMRS] = lmr;
-		lmr->lmr_context = lmr->rmr_context = context;
-		err = DATP_OK;
-	}
-	pthread_mutex_unlock(&wire);
-	return err;
+	datp_lmr_add(&((struct my_ia *)lmr->obj.ia)->lmrs, (struct datp_known_lmr *)lmr);
+	return DATP_OK;
 }
 
 /* Data are moved under the wire's lock, so nobody accesses the memory after this (DUTY-08). */
 static void my_lmr_free(struct datp_lmr *lmr)
 {
 	pthread_mutex_lock(&wire);
-	((struct my_ia *)lmr->obj.ia)->lmrs[lmr->lmr_context % MY_MAX_LMRS] = NULL;
+	datp_lmr_remove(&((struct my_ia *)lmr->obj.ia)->lmrs, (struct datp_known_lmr *)lmr);
 	pthread_mutex_unlock(&wire);
 }
 
 static enum datp_err local_check_locked(const struct datp_ep *ep, enum datp_op op,
 					const struct datp_sge *iov, int n)
 {
-	bool sink = op == DATP_RECV || op == DATP_RDMA_READ;
-	enum datp_err err = DATP_OK;
-
-	for (int i = 0; i < n && !err; i++)
-		if (iov[i].len)
-			err = datp_lmr_check(lmr_find_locked(ep->obj.ia, iov[i].lmr_context), ep->pz,
-					     &iov[i], sink);
-	return err;
+	return datp_lmr_check_list(&((struct my_ia *)ep->obj.ia)->lmrs, ep->pz, iov, n,
+				   op == DATP_RECV || op == DATP_RDMA_READ);
 }
 
 /* Returns true if a peer of this endpoint may access this range. */
 static bool remote_check_locked(const struct datp_ep *ep, const struct datp_rge *remote,
 				uint64_t len, unsigned int need)
 {
-	const struct datp_lmr *lmr = lmr_find_locked(ep->obj.ia, remote->rmr_context);
-
-	return !len || (lmr && lmr->pz == ep->pz && (lmr->priv & need) == need &&
-			datp_range_holds(lmr->addr, lmr->len, remote->addr, len));
+	return datp_lmr_check_remote(&((struct my_ia *)ep->obj.ia)->lmrs, ep->pz, remote, len, need);
 }
 
 /* ------------------------------------------------------------------ completions */
@@ -771,7 +730,7 @@ static const struct datp_ops my_ops = {
 	.ia_query = my_ia_query,
 	.lmr_create = my_lmr_create,
 	.lmr_free = my_lmr_free,
-	.lmr_find = my_lmr_find,
+	.lmr_table = offsetof(struct my_ia, lmrs),
 	MY_EVD_OPS,
 	.ep_create = my_ep_create,
 	.ep_reset = my_ep_reset,

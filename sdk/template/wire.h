@@ -54,13 +54,11 @@ static uint8_t send_locked(struct my_ep *peer, const struct work *w, const struc
 /* The side that owns the remote memory checks it. */
 static uint8_t rdma_locked(const struct datp_ep *peer, const struct work *w)
 {
-	const struct datp_lmr *lmr = my_lmr_find(peer->obj.ia, w->remote.rmr_context);
 	void *there = (void *)(uintptr_t)w->remote.addr;
 	bool read = w->wqe->op == DATP_RDMA_READ;
-	int right = read ? DAT_MEM_PRIV_REMOTE_READ_FLAG : DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	unsigned int right = read ? DAT_MEM_PRIV_REMOTE_READ_FLAG : DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 
-	if (w->len && (!lmr || lmr->pz != peer->pz || !(lmr->priv & right) ||
-		       !datp_range_holds(lmr->addr, lmr->len, w->remote.addr, w->len)))
+	if (!datp_lmr_check_remote(&((struct my_ia *)peer->obj.ia)->lmrs, peer->pz, &w->remote, w->len, right))
 		return DAT_DTO_ERR_REMOTE_ACCESS;
 	memmove(read ? local(w) : there, read ? there : local(w), w->len);
 	return DAT_DTO_SUCCESS;

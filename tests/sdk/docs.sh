@@ -31,7 +31,8 @@ declared() { awk '/^[.]Ss [a-z_]+$/ { name = $2; getline; if ($0 == ".Bd -litera
 each_declaration_is_that_of_the_header()
 {
 	local headers name text n=0
-	headers=$(bare "$header"; bare "${header%.h}_post.h"; bare "${header%/*}/bias.h"; bare "${header%/*}/options.h"; bare "${header%/*}/fork.h")
+	headers=$(bare "$header"; bare "${header%.h}_post.h"; bare "${header%/*}/bias.h"; bare "${header%/*}/options.h"; bare "${header%/*}/fork.h"
+		bare "${header%/*}/lmr_table.h"; bare "${header%/*}/timer.h")
 	while read -r name text; do
 		n=$((n + 1))
 		case $name in
@@ -46,7 +47,7 @@ each_declaration_is_that_of_the_header()
 each_upcall_has_a_section()
 {
 	local name bad=0
-	for name in $(cat "$header" "${header%/*}"/{fork,options}.h | tr '\n' ' ' | grep -oE 'DATP_API [a-z_ ]+[ *]datp_[a-z_]+\(' | grep -oE 'datp_[a-z_]+\($' | tr -d '('); do
+	for name in $(cat "$header" "${header%/*}"/{fork,lmr_table,options,timer}.h | tr '\n' ' ' | grep -oE 'DATP_API [a-z_ ]+[ *]datp_[a-z_]+\(' | grep -oE 'datp_[a-z_]+\($' | tr -d '('); do
 		case $name in
 		*_slow | datp_plugin_*) continue ;;
 		esac

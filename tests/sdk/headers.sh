@@ -3,9 +3,9 @@
 # The headers of the SDK as a stranger's compiler sees them: in each language without a warning, and with the same layout.
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 flags="-Wall -Wextra -Wpedantic -Werror -I$top_srcdir/include"
-headers='bias fork options provider wrap'
+headers='bias fork lmr_table options provider timer wrap'
 structs='datp_obj datp_ia datp_lmr datp_rmr datp_sge datp_node datp_wqe datp_wq datp_evd datp_srq datp_ep datp_sp datp_cr datp_ia_attr datp_ops
-	datp_plugin datp_bias datp_fork_fd datp_fork_own datp_option datp_options datp_wrap datp_wrapper'
+	datp_plugin datp_bias datp_fork_fd datp_fork_own datp_known_lmr datp_lmr_table datp_option datp_options datp_timer datp_wrap datp_wrapper'
 
 # language standard compiler
 alone()
@@ -39,7 +39,9 @@ layout()
 	{
 		echo '#include <datp/bias.h>'
 		echo '#include <datp/fork.h>'
+		echo '#include <datp/lmr_table.h>'
 		echo '#include <datp/options.h>'
+		echo '#include <datp/timer.h>'
 		echo '#include <datp/wrap.h>'
 		echo '#include <stdio.h>'
 		echo 'int main(void) {'

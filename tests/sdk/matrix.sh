@@ -43,6 +43,8 @@ odd_sdk07        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk07      nonthreadsafe  DAT_SUCCESS             -
 odd_sdk08        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk08      nonthreadsafe  DAT_SUCCESS             -
+odd_sdk09        nonthreadsafe  DAT_SUCCESS             -
+watch_sdk09      nonthreadsafe  DAT_SUCCESS             -
 odd_cxx          nonthreadsafe  DAT_SUCCESS             -
 watch_cxx        nonthreadsafe  DAT_SUCCESS             -
 odd_minor        nonthreadsafe  DAT_SUCCESS             -
@@ -112,6 +114,8 @@ tap 'sdk: dump takes a plugin of SDK 0.7' tap_holds '^sdk=0.7$' ./datctl dump "$
 tap 'sdk: dump takes a wrapper of SDK 0.7' tap_holds '^sdk=0.7$' ./datctl dump "$libs/watch_sdk07.so"
 tap 'sdk: dump takes a plugin of SDK 0.8' tap_holds '^sdk=0.8$' ./datctl dump "$libs/odd_sdk08.so"
 tap 'sdk: dump takes a wrapper of SDK 0.8' tap_holds '^sdk=0.8$' ./datctl dump "$libs/watch_sdk08.so"
+tap 'sdk: dump takes a plugin of SDK 0.9' tap_holds '^sdk=0.9$' ./datctl dump "$libs/odd_sdk09.so"
+tap 'sdk: dump takes a wrapper of SDK 0.9' tap_holds '^sdk=0.9$' ./datctl dump "$libs/watch_sdk09.so"
 tap 'sdk: dump says of a later one what is ignored' tap_holds '^ignored=1$' ./datctl dump "$libs/odd_future.so"
 tap 'sdk: dump fails for one that does not load' tap_status 1 ./datctl dump "$libs/odd_need.so"
 tap 'sdk: dump names the duty' grep -q '^why=DUTY-04: ' <(./datctl dump "$libs/odd_null.so")

@@ -5,13 +5,14 @@
  * begins with the accept, so this connection must not be ended. Neither must one that the program is just requesting. And a
  * process requests many connections at once.
  *
- * The program defines read() and pthread_mutex_unlock() in place of those of the C library, and they call the real ones.
+ * The program defines epoll_wait() and pthread_mutex_unlock() in place of those of the C library, and they call the real ones.
  */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,29 +27,21 @@ static struct api_offer offer;
 static sem_t looks, accepted;
 static _Atomic int armed;
 
-static bool is_timer(int fd)
+/* If the service thread has slept for as long as it wanted, a timer is due, and the program accepts at this moment. */
+int epoll_wait(int fd, struct epoll_event *events, int most, int ms)
 {
-	char name[64], is[64] = "";
+	int (*real)(int, struct epoll_event *, int, int);
+	int once = 1, n;
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	return readlink(name, is, sizeof(is) - 1) > 0 && strstr(is, "timerfd");
-}
-
-/* If the service thread reads its timer, the program accepts at this moment. */
-ssize_t read(int fd, void *to, size_t size)
-{
-	ssize_t (*real)(int, void *, size_t);
-	int once = 1;
-
-	*(void **)&real = dlsym(RTLD_NEXT, "read");
-	if (size == sizeof(uint64_t) && armed == 2 && is_timer(fd))
+	*(void **)&real = dlsym(RTLD_NEXT, "epoll_wait");
+	n = real(fd, events, most, ms);
+	if (!n && armed == 2)
 		sem_post(&looks);
-	if (size == sizeof(uint64_t) && armed == 1 && is_timer(fd) &&
-	    __atomic_compare_exchange_n((int *)&armed, &once, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+	if (!n && armed == 1 && __atomic_compare_exchange_n((int *)&armed, &once, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		sem_post(&looks);
 		sem_wait(&accepted);
 	}
-	return real(fd, to, size);
+	return n;
 }
 
 /* ------------------------------------------------------------------ a connect that meets the look */

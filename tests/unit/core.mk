@@ -7,11 +7,13 @@ CORE_NULL_TESTS = \
 	tests/unit/core_bias_test \
 	tests/unit/core_fork_test \
 	tests/unit/core_ia_test \
+	tests/unit/core_lmr_table_test \
 	tests/unit/core_loop_test \
 	tests/unit/core_mem_test \
 	tests/unit/core_obj_test \
 	tests/unit/core_options_test \
-	tests/unit/core_plugin_test
+	tests/unit/core_plugin_test \
+	tests/unit/core_timer_test
 check_PROGRAMS += $(CORE_NULL_TESTS)
 TESTS += $(CORE_NULL_TESTS)
 tests_unit_core_bias_test_SOURCES = tests/unit/core_bias_test.c
@@ -23,9 +25,15 @@ tests_unit_core_fork_test_LDADD = $(CORE_TEST_LIBS)
 tests_unit_core_ia_test_SOURCES = tests/unit/core_ia_test.c $(CORE_NULL)
 tests_unit_core_ia_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_ia_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_lmr_table_test_SOURCES = tests/unit/core_lmr_table_test.c $(CORE_NULL)
+tests_unit_core_lmr_table_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_lmr_table_test_LDADD = $(CORE_TEST_LIBS)
 tests_unit_core_loop_test_SOURCES = tests/unit/core_loop_test.c $(CORE_NULL)
 tests_unit_core_loop_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_loop_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_timer_test_SOURCES = tests/unit/core_timer_test.c $(CORE_NULL)
+tests_unit_core_timer_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_timer_test_LDADD = $(CORE_TEST_LIBS)
 tests_unit_core_mem_test_SOURCES = tests/unit/core_mem_test.c $(CORE_NULL)
 tests_unit_core_mem_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_mem_test_LDADD = $(CORE_TEST_LIBS)

@@ -223,38 +223,38 @@ static void note(void *arg)
 
 static void timers_run_in_the_order_of_their_deadlines(void)
 {
-	static struct loop_timer timers[3];
-	uint64_t now = loop_now();
+	static struct datp_timer timers[3];
+	uint64_t now = datp_clock_us();
 
 	order_count = 0;
-	timer_set(ia, &timers[0], now + 30000, note, (void *)3);
-	timer_set(ia, &timers[1], now + 10000, note, (void *)1);
-	timer_set(ia, &timers[2], now + 20000, note, (void *)2);
+	datp_timer_set(ia, &timers[0], now + 30000, note, (void *)3);
+	datp_timer_set(ia, &timers[1], now + 10000, note, (void *)1);
+	datp_timer_set(ia, &timers[2], now + 20000, note, (void *)2);
 	REQUIRE_SOON(order_count == 3);
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ_INT(order[i], i + 1);
-	CHECK(loop_now() >= now + 30000);
+	CHECK(datp_clock_us() >= now + 30000);
 }
 
 static void a_timer_that_is_set_again_moves(void)
 {
-	static struct loop_timer timer;
+	static struct datp_timer timer;
 
-	timer_set(ia, &timer, loop_now() + 3600000000u, count, NULL);
-	timer_set(ia, &timer, loop_now() + 1000, count, NULL);
+	datp_timer_set(ia, &timer, datp_clock_us() + 3600000000u, count, NULL);
+	datp_timer_set(ia, &timer, datp_clock_us() + 1000, count, NULL);
 	REQUIRE_SOON(ran == 1);
-	CHECK(!timer_cancel(ia, &timer));
+	CHECK(!datp_timer_cancel(ia, &timer));
 }
 
 static void a_cancelled_timer_does_not_run(void)
 {
-	static struct loop_timer timer, after;
+	static struct datp_timer timer, after;
 
-	timer_set(ia, &timer, loop_now() + 20000, count, NULL);
-	timer_set(ia, &after, loop_now() + 21000, note, NULL);
+	datp_timer_set(ia, &timer, datp_clock_us() + 20000, count, NULL);
+	datp_timer_set(ia, &after, datp_clock_us() + 21000, note, NULL);
 	order_count = 0;
-	CHECK(timer_cancel(ia, &timer));
-	CHECK(!timer_cancel(ia, &timer));
+	CHECK(datp_timer_cancel(ia, &timer));
+	CHECK(!datp_timer_cancel(ia, &timer));
 	REQUIRE_SOON(order_count == 1);
 	CHECK_EQ_INT(ran, 0);
 }
@@ -269,30 +269,30 @@ static void timer_waits(void *arg)
 
 static void cancel_waits_for_a_running_callback(void)
 {
-	static struct loop_timer timer;
+	static struct datp_timer timer;
 	pthread_t thread;
 
-	timer_set(ia, &timer, loop_now(), timer_waits, NULL);
+	datp_timer_set(ia, &timer, datp_clock_us(), timer_waits, NULL);
 	REQUIRE_SOON(gate == 1);
 	REQUIRE_EQ_INT(pthread_create(&thread, NULL, open_gate, NULL), 0);
-	CHECK(!timer_cancel(ia, &timer));
+	CHECK(!datp_timer_cancel(ia, &timer));
 	CHECK_EQ_INT(ran, 1);
 	pthread_join(thread, NULL);
 }
 
-static struct loop_timer again;
+static struct datp_timer again;
 
 static void sets_itself_again(void *arg)
 {
 	if (++ran < 5)
-		timer_set(ia, &again, loop_now() + 100, sets_itself_again, arg);
+		datp_timer_set(ia, &again, datp_clock_us() + 100, sets_itself_again, arg);
 	else
-		CHECK(!timer_cancel(ia, &again));
+		CHECK(!datp_timer_cancel(ia, &again));
 }
 
 static void a_timer_may_set_and_cancel_itself(void)
 {
-	timer_set(ia, &again, loop_now(), sets_itself_again, NULL);
+	datp_timer_set(ia, &again, datp_clock_us(), sets_itself_again, NULL);
 	REQUIRE_SOON(ran == 5);
 }
 
@@ -304,7 +304,7 @@ static void calls_again(void *arg)
 
 static void sets_a_timer(void *arg)
 {
-	timer_set(ia, arg, loop_now(), count, NULL);
+	datp_timer_set(ia, arg, datp_clock_us(), count, NULL);
 }
 
 /*
@@ -313,22 +313,22 @@ static void sets_a_timer(void *arg)
  */
 static void what_is_queued_while_the_thread_sleeps_or_works_runs(void)
 {
-	static struct loop_timer far, near;
+	static struct datp_timer far, near;
 
-	timer_set(ia, &far, loop_now() + 3600000000u, count, NULL);
+	datp_timer_set(ia, &far, datp_clock_us() + 3600000000u, count, NULL);
 	for (int i = 0; i < 500; i++) {
 		int before = ran;
 
 		CHECK_EQ_INT(datp_loop_call(ia, calls_again, NULL), DATP_OK);
-		timer_set(ia, &near, loop_now(), count, NULL);
+		datp_timer_set(ia, &near, datp_clock_us(), count, NULL);
 		REQUIRE_SOON(ran == before + 3);
 		CHECK_EQ_INT(datp_loop_call(ia, sets_a_timer, &near), DATP_OK);
 		REQUIRE_SOON(ran == before + 4);
-		timer_set(ia, &far, loop_now() + 3600000000u, count, NULL);
-		timer_set(ia, &near, loop_now() + 500, count, NULL);
+		datp_timer_set(ia, &far, datp_clock_us() + 3600000000u, count, NULL);
+		datp_timer_set(ia, &near, datp_clock_us() + 500, count, NULL);
 		REQUIRE_SOON(ran == before + 5);
 	}
-	CHECK(timer_cancel(ia, &far));
+	CHECK(datp_timer_cancel(ia, &far));
 }
 
 static void look_at_mask(void *arg)

@@ -104,7 +104,7 @@ static void attempt_timer(void *arg)
 
 	datp_lock(&ep->lock);
 	/* An old timer may fire during a later attempt, or after it. */
-	mine = loop_now() >= ep_priv(ep)->give_up && claim_locked(ep, ACT);
+	mine = datp_clock_us() >= ep_priv(ep)->give_up && claim_locked(ep, ACT);
 	datp_unlock(&ep->lock);
 	if (!mine)
 		return;
@@ -144,7 +144,7 @@ static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *
 		*room = before;
 		priv->active = true;
 		priv->give_up = NO_DEADLINE;
-		priv->began = loop_now();
+		priv->began = datp_clock_us();
 		memset(&priv->target, 0, sizeof(priv->target));
 		memcpy(&priv->target, how->address, size);
 		priv->target_qual = how->qual;
@@ -201,7 +201,7 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 	datp_lock(&ep->lock);
 	priv->give_up = until;
 	datp_unlock(&ep->lock);
-	timer_set(ep->obj.ia, &priv->timer, until, attempt_timer, ep);
+	datp_timer_set(ep->obj.ia, &priv->timer, until, attempt_timer, ep);
 	return DATP_OK;
 }
 

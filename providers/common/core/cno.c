@@ -306,7 +306,7 @@ static enum datp_err wait_loop(struct wait *wait, struct datp_evd **out)
 	struct datp_cno *cno = wait->cno;
 	enum datp_err err = DATP_OK;
 	uint32_t orphaned;
-	int rc = wait->until != NO_DEADLINE && loop_now() >= wait->until ? ETIMEDOUT : 0;
+	int rc = wait->until != NO_DEADLINE && datp_clock_us() >= wait->until ? ETIMEDOUT : 0;
 
 	datp_lock(&cno->lock);
 	orphaned = cno->orphaned;

@@ -125,7 +125,7 @@ static const char *remedy_of(const struct datp_ep *ep, const struct sentence *s)
 /* Returns how long the connection attempt has taken so far. */
 static unsigned long long attempt_ms(struct datp_ep *ep)
 {
-	return (unsigned long long)(loop_now() - ep_priv(ep)->began) / 1000;
+	return (unsigned long long)(datp_clock_us() - ep_priv(ep)->began) / 1000;
 }
 
 static void left_out_text(uint32_t left_out, char *text, size_t size)

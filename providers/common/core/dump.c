@@ -88,7 +88,8 @@ void dump_plugin(const struct dump_output *output, const void *what)
 #define X(type, head) say_size(output, #type, ops.type##_size);
 	SIZED_OBJECTS(X)
 #undef X
-#define X(op) say_op(output, #op, ops.op, "missing");
+	/* with a table of LMRs lmr_find has a default */
+#define X(op) say_op(output, #op, ops.op, total.op ? "default" : "missing");
 	REQUIRED_OPS(X)
 #undef X
 #define X(op, fn) say_op(output, #op, ops.op, "default");

@@ -289,7 +289,7 @@ static void ep_finish(struct datp_ep *ep)
 	datp_unlock(&ep->lock);
 	ep_cancel_calls(ep, true);
 	ep_await_unpinned(ep);
-	timer_cancel(ia, &priv->timer);
+	datp_timer_cancel(ia, &priv->timer);
 	ia->ops->ep_free(ep);
 	/*
 	 * A thread that has just polled one of its completions delivers it under the poll lock:

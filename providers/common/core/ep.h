@@ -18,7 +18,7 @@ struct ep_priv {
 	_Atomic uint64_t counts[EP_SHOWN];
 	/* the events of a connection, at most one of each kind (EVD lock once queued) */
 	struct conn_note established, ended;
-	struct loop_timer timer;	/* of the attempt to connect */
+	struct datp_timer timer;	/* of the attempt to connect */
 	uint64_t give_up; /* when the attempt times out; NO_DEADLINE: never (EP lock) */
 	uint64_t began;	  /* when the attempt began; constant while it lasts */
 	uint32_t sq_from, rq_from;	/* the first operations since the last reset (EP lock) */

@@ -238,7 +238,7 @@ static inline struct timespec deadline_of(uint64_t until)
 /* Returns the deadline of a wait that begins now. */
 static inline uint64_t deadline_from(uint32_t timeout)
 {
-	return timeout == DAT_TIMEOUT_INFINITE ? NO_DEADLINE : loop_now() + timeout;
+	return timeout == DAT_TIMEOUT_INFINITE ? NO_DEADLINE : datp_clock_us() + timeout;
 }
 
 #endif

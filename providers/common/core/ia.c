@@ -10,6 +10,7 @@
 #include "core.h"
 #include "diag.h"
 #include "duties.h"
+#include "providers/common/base/lmr_table.h"
 
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
 {
@@ -108,6 +109,8 @@ static void transport_close(struct datp_ia *ia)
 
 	loop_stop(priv->loop);
 	ia->ops->ia_close(ia);
+	if (lmr_table_of(ia))
+		lmr_table_fini(lmr_table_of(ia));
 	allow_hide(ia);
 	free(priv->edge_part);
 	priv->edge_part = NULL;
@@ -127,6 +130,15 @@ static void ext_ask(struct datp_ia *ia, const struct plugin *plugin)
 	ext->atomics = ext->atomics && plugin->edge->has_extensions;
 }
 
+/* Makes the table of LMRs in the plugin's IA, if it has one. */
+static enum datp_err table_make(struct datp_ia *ia)
+{
+	if (!lmr_table_of(ia) || lmr_table_init(lmr_table_of(ia)))
+		return DATP_OK;
+	datp_log(1, "%s: no memory for the table of registered memory; raise the limit of memory (ulimit -v)", ia->name);
+	return DATP_ERR_MEMORY;
+}
+
 /* The transport's part of an open; `ia` has its loop. */
 static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 {
@@ -138,12 +150,15 @@ static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 	if (err)
 		return err;
 	log_hold();
+	err = table_make(ia);
+	if (err)
+		goto stop_loop;
 	err = allow_take(ia, plugin->params, &params);
 	if (!err)
 		err = ia->ops->ia_open(ia, params);
 	free(params);
 	if (err)
-		goto stop_loop;
+		goto free_table;
 	ia->ops->ia_query(ia, &priv->attr);
 	ext_ask(ia, plugin);
 	err = duties_at_open(ia, plugin);
@@ -158,6 +173,9 @@ close_transport:
 	transport_close(ia);
 	log_hold_end(&plugin->log_name, false);
 	return err;
+free_table:
+	if (lmr_table_of(ia))
+		lmr_table_fini(lmr_table_of(ia));
 stop_loop:
 	loop_stop(priv->loop);
 	loop_destroy(priv->loop);

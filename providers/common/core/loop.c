@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the service thread of an IA: epoll for descriptors, an eventfd for wake-ups, a sorted list
- * of timers and a queue of calls. Invariant: `running` names the callback that the thread is in,
+ * Owns the service thread of an IA: epoll for descriptors, an eventfd for wake-ups, its timers
+ * (timer.c) and a queue of calls. Invariant: `running` names the callback that the thread is in,
  * and is set and cleared under the loop lock. So a callback that is neither listed nor running will
  * not run any more.
  *
@@ -20,6 +20,7 @@
 
 #include "core.h"
 #include "diag.h"
+#include "timer.h"
 #include "providers/common/base/cancel.h"
 
 struct datp_watch {
@@ -42,13 +43,13 @@ struct loop {
 	uint64_t until; /* while asleep: the latest time at which it wakes by itself */
 	const void *running; /* the watch, timer or call whose callback is running */
 	struct datp_watch *live, *dead;
-	struct loop_timer *first, *last; /* sorted by `when` */
+	struct timers timers;
 	struct loop_call *calls, **calls_tail;
 	struct loop_call *spare; /* the reserve */
 	unsigned int spares, spares_wanted;
 };
 
-uint64_t loop_now(void)
+uint64_t datp_clock_us(void)
 {
 	struct timespec ts;
 
@@ -121,31 +122,18 @@ static void bury_locked(struct loop *loop)
 	}
 }
 
-static void timer_unlink_locked(struct loop *loop, struct loop_timer *timer)
-{
-	if (timer->prev)
-		timer->prev->next = timer->next;
-	else
-		loop->first = timer->next;
-	if (timer->next)
-		timer->next->prev = timer->prev;
-	else
-		loop->last = timer->prev;
-	timer->armed = false;
-}
-
 static void run_timers_locked(struct loop *loop)
 {
-	uint64_t now = loop_now();
+	uint64_t now = datp_clock_us();
 
-	while (loop->first && loop->first->when <= now) {
-		struct loop_timer *timer = loop->first;
+	while (loop->timers.first && timer_when(loop->timers.first) <= now) {
+		struct datp_timer *timer = loop->timers.first;
 		void (*fn)(void *arg) = timer->fn;
 		void *arg = timer->arg;
 
-		timer_unlink_locked(loop, timer);
+		timers_remove(&loop->timers, timer);
 		run_begin_locked(loop, timer);
-		fn(arg);
+		fn(arg); /* may free the timer */
 		run_end_locked(loop);
 	}
 }
@@ -216,13 +204,13 @@ static int wait_ms_locked(struct loop *loop)
 	loop->until = UINT64_MAX;
 	if (loop->calls || loop->stop)
 		return 0;
-	if (!loop->first)
+	if (!loop->timers.first)
 		return -1;
-	loop->until = loop->first->when;
-	now = loop_now();
-	if (loop->first->when <= now)
+	loop->until = timer_when(loop->timers.first);
+	now = datp_clock_us();
+	if (loop->until <= now)
 		return 0;
-	ms = (loop->first->when - now + 999) / 1000;
+	ms = (loop->until - now + 999) / 1000;
 	return ms > 60000 ? 60000 : (int)ms;
 }
 
@@ -501,50 +489,53 @@ enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *ar
 
 /* ------------------------------------------------------------------ timers */
 
-void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg),
-	       void *arg)
+/* Loop lock. Returns true if the thread sleeps, and would sleep for longer than until then. */
+static bool timer_set_locked(struct loop *loop, struct datp_timer *timer, uint64_t when, void (*fn)(void *arg), void *arg)
+{
+	if (timer_when(timer))
+		timers_remove(&loop->timers, timer);
+	timer->fn = fn;
+	timer->arg = arg;
+	timers_add(&loop->timers, timer, when);
+	return loop->asleep && when < loop->until;
+}
+
+void datp_timer_set(struct datp_ia *ia, struct datp_timer *timer, uint64_t when, void (*fn)(void *arg), void *arg)
 {
 	struct loop *loop = loop_of(ia);
-	struct loop_timer *after;
 	bool late;
 
 	pthread_mutex_lock(&loop->lock);
-	if (timer->armed)
-		timer_unlink_locked(loop, timer);
-	timer->when = when;
-	timer->fn = fn;
-	timer->arg = arg;
-	timer->armed = true;
-	/* The search begins at the end, because most timers of an IA have the same duration. */
-	for (after = loop->last; after && after->when > when;)
-		after = after->prev;
-	timer->prev = after;
-	timer->next = after ? after->next : loop->first;
-	if (timer->next)
-		timer->next->prev = timer;
-	else
-		loop->last = timer;
-	if (after)
-		after->next = timer;
-	else
-		loop->first = timer;
-	late = loop->asleep && when < loop->until;
+	late = timer_set_locked(loop, timer, when, fn, arg);
 	pthread_mutex_unlock(&loop->lock);
 	if (late)
 		wake(loop);
 }
 
-bool timer_cancel(struct datp_ia *ia, struct loop_timer *timer)
+void datp_timer_set_by(struct datp_ia *ia, struct datp_timer *timer, uint64_t when, void (*fn)(void *arg), void *arg)
 {
 	struct loop *loop = loop_of(ia);
-	bool was_armed;
+	bool late = false;
 
 	pthread_mutex_lock(&loop->lock);
-	/* The wait for the callback comes first, because the callback may arm the timer again. */
-	wait_not_running_locked(loop, timer);
-	was_armed = timer->armed;
-	if (was_armed)
-		timer_unlink_locked(loop, timer);
+	if (!timer_when(timer) || when < timer_when(timer))
+		late = timer_set_locked(loop, timer, when, fn, arg);
 	pthread_mutex_unlock(&loop->lock);
-	return was_armed;
+	if (late)
+		wake(loop);
+}
+
+bool datp_timer_cancel(struct datp_ia *ia, struct datp_timer *timer)
+{
+	struct loop *loop = loop_of(ia);
+	bool was_set;
+
+	pthread_mutex_lock(&loop->lock);
+	/* The wait for the callback comes first, because the callback may set the timer again. */
+	wait_not_running_locked(loop, timer);
+	was_set = timer_when(timer) != 0;
+	if (was_set)
+		timers_remove(&loop->timers, timer);
+	pthread_mutex_unlock(&loop->lock);
+	return was_set;
 }

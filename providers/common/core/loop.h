@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The service thread of an IA, as seen from inside libdatp: its start and end, and its timers.
- * Watches and calls are public.
+ * The service thread of an IA, as seen from inside libdatp: its start and end, and calls that cannot fail.
+ * Watches, timers and other calls are public.
  */
 #ifndef LOOP_H
 #define LOOP_H
 
 #include <datp/provider.h>
-
-/*
- * Embedded in the object that it belongs to; zeroed memory is an unarmed timer. All fields: loop
- * lock.
- */
-struct loop_timer {
-	struct loop_timer *next, *prev; /* sorted by `when` */
-	uint64_t when;
-	void (*fn)(void *arg);
-	void *arg;
-	bool armed;
-};
+#include <datp/timer.h>
 
 struct loop;
 
@@ -49,23 +38,6 @@ struct loop_call *loop_call_get(struct datp_ia *ia);
 void loop_call_put(struct datp_ia *ia, struct loop_call *call);	/* for a call that was not queued */
 /* Queues a call whose `fn` and `arg` are set. Never blocks. */
 void loop_call_queue(struct datp_ia *ia, struct loop_call *call);
-
-/* Returns CLOCK_MONOTONIC in microseconds. */
-uint64_t loop_now(void);
-
-/*
- * Arms a timer, or moves it: fn(arg) is called once on the service thread, at `when`. Waits for no
- * callback.
- */
-void timer_set(struct datp_ia *ia, struct loop_timer *timer, uint64_t when, void (*fn)(void *arg),
-	       void *arg);
-
-/*
- * When it has returned, the callback neither runs nor will run, unless this is called on the
- * callback's own thread. Returns true if the callback had not run. Hold no lock that the callback
- * takes.
- */
-bool timer_cancel(struct datp_ia *ia, struct loop_timer *timer);
 
 enum datp_err loop_create(struct loop **loop);
 /* Joins the thread; watches may still be deleted afterwards. */

@@ -15,6 +15,7 @@
 
 #include "core.h"
 #include "ops_list.h"
+#include "providers/common/base/lmr_table.h"
 #include "providers/common/base/refuse.h"
 
 /* The bits of DATP_NEED_* that this libdatp supports. */
@@ -202,9 +203,17 @@ static void default_cr_reject_with(struct datp_cr *cr, const void *pdata, uint32
 	cr->obj.ia->ops->cr_reject(cr);
 }
 
-/* Every slot is named in ops_list.h. */
+/* The default where the plugin has a table. */
+static struct datp_lmr *table_lmr_find(struct datp_ia *ia, uint32_t context)
+{
+	struct datp_known_lmr *lmr = datp_lmr_get(lmr_table_of(ia), context);
+
+	return lmr ? &lmr->base : NULL;
+}
+
+/* Every slot is named in ops_list.h, but lmr_table, which is a number as long as a slot. */
 #define COUNT(...) +1
-_Static_assert(offsetof(struct datp_ops, ia_open) + (0 REQUIRED_OPS(COUNT) OPTIONAL_OPS(COUNT)) *
+_Static_assert(offsetof(struct datp_ops, ia_open) + (1 REQUIRED_OPS(COUNT) OPTIONAL_OPS(COUNT)) *
 							    sizeof(void (*)(void)) ==
 		       sizeof(struct datp_ops),
 	       "a slot of struct datp_ops is missing in ops_list.h");
@@ -291,6 +300,28 @@ static bool size_ok(const struct datp_plugin *desc, const char *object, uint32_t
 	return false;
 }
 
+/* The table lies within the IA, and each LMR has a place in it. */
+static bool table_ok(const struct datp_plugin *desc, const struct datp_ops *ops)
+{
+	size_t room = ops->ia_size > sizeof(struct datp_ia) ? ops->ia_size : 0;
+
+	if (!ops->lmr_table)
+		return true;
+	if (ops->lmr_table < sizeof(struct datp_ia) || room < sizeof(struct datp_lmr_table) ||
+	    ops->lmr_table > room - sizeof(struct datp_lmr_table)) {
+		plugin_refuse("DUTY-06: plugin \"%s\" says lmr_table = %zu, where its IA of %u bytes has no struct "
+			      "datp_lmr_table; use offsetof(struct my_ia, lmrs), or 0",
+			      desc->name, ops->lmr_table, ops->ia_size);
+		return false;
+	}
+	if (ops->lmr_size >= sizeof(struct datp_known_lmr))
+		return true;
+	plugin_refuse("DUTY-06: plugin \"%s\" has an lmr_table, and says lmr_size = %u, less than the %zu of struct "
+		      "datp_known_lmr; begin its LMRs with that",
+		      desc->name, ops->lmr_size, sizeof(struct datp_known_lmr));
+	return false;
+}
+
 bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops)
 {
 	size_t size = desc->ops_size < known ? desc->ops_size : known;
@@ -302,7 +333,11 @@ bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct da
 	memcpy(ops, desc->ops, size);
 	if (!needs_ok(desc, ops->needs) || !traits_ok(desc, ops->traits))
 		return false;
-	ok = ops_ok(desc, ops);
+	if (ops->lmr_table && !ops->lmr_find)
+		ops->lmr_find = table_lmr_find;
+	if (ops->lmr_table && !ops->lmr_size)
+		ops->lmr_size = sizeof(struct datp_known_lmr);
+	ok = ops_ok(desc, ops) && table_ok(desc, ops);
 #define X(type, head) ok = ok && size_ok(desc, #type, ops->type##_size, sizeof(head));
 	SIZED_OBJECTS(X)
 #undef X

@@ -18,7 +18,7 @@ enum {
 };
 
 static struct {
-	pthread_mutex_t lock;		/* taken in this file only, and never in a call of the program's */
+	pthread_mutex_t lock;		/* taken in this file only, so no call of libvipl holds it when the program exits */
 	pthread_cond_t changed;
 	unsigned int keepers;		/* keepers that have not finished yet; lock */
 } leaving = { .lock = PTHREAD_MUTEX_INITIALIZER };

@@ -10,8 +10,8 @@
 #define SOFT_COOP_QUARTERS  (512u << 10) /* from this length on there are four pieces or more, else two */
 #define SOFT_COOP_PIECE_MAX (512u << 10)
 /*
- * The first of two pieces is this much longer than half, because the side that copies the second
- * one has to be called first.
+ * The first of two pieces is this much longer than half, because the side that copies the second one begins later: it has
+ * to notice the copy first.
  */
 #define SOFT_COOP_START	    (8u << 10)
 #define SOFT_COOP_PATIENCE  1000 /* how often the holder looks whether the helper has finished */

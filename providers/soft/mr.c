@@ -199,10 +199,10 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	(void)mr_kill(&ia->own[index]);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, lmr->lmr_context, true);
-	/* until here the bounce thread serves the executors that were waited for: see mr_owned() */
+	/* only now, because the bounce thread has served the executors that were waited for: see mr_owned() */
 	atomic_store(&ia->own[index].use, SOFT_MR_UNUSED);
 	soft_bounce_quiesce(ia);
-	/* relaxed: it was set under an execution lock that the wait has seen end */
+	/* relaxed: it is set under an execution lock, and soft_mr_quiesce() has seen the release of each */
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
 		soft_peers_wake(ia);
 	mr_index_put(ia, index);

@@ -20,7 +20,7 @@ uint32_t soft_name_new(struct soft_ia *ia); /* returns a free name, or 0 */
 bool soft_name_is_of(struct soft_ia *ia, uint32_t name, const uint64_t id[2]);
 void soft_name_free(struct soft_ia *ia, uint32_t name); /* of a connection attempt that failed */
 
-void soft_name_forget(struct soft_ia *ia, uint32_t name); /* a second name of a peer that has another */
+void soft_name_forget(struct soft_ia *ia, uint32_t name); /* for the second one of two names of a peer */
 
 /*
  * Returns the peer with this introduction, with a reference; creates it if it is new. `name` is

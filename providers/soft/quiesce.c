@@ -52,7 +52,7 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 	if (atomic_load_explicit(&ia->own[SOFT_MR_INDEX(context)].use, memory_order_relaxed) !=
 	    SOFT_MR_REGION)
 		return false;
-	/* A live region is not this one. A window may be bound to this region, or may have been until it was bound anew. */
+	/* A request that names another region, which is live, cannot access this one. A window can that is, or was, bound to it. */
 	if (index < SOFT_MR_COUNT && soft_mr_get(ia->own, named, &range))
 		return false;
 	return index >= SOFT_MR_COUNT || !soft_mr_get(ia->mr, named, &range) || range.lmr == context;

@@ -29,7 +29,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define SWEEP_SPINS 8 /* a thread at work is waited for by so many yields; then the tick looks again */
+#define SWEEP_SPINS 8 /* how often to yield to a thread that uses a share; after that the tick looks again */
 
 /* ---- finding the file ---- */
 
@@ -149,7 +149,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 	share->writable = priv & SOFT_MR_WRITES;
 	if (priv & SOFT_MR_CONVERTED) {
 		soft_whole_pages(&share->addr, &share->len);
-		share->writable = priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG; /* otherwise the file is sealed against it */
+		share->writable = priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG; /* without that right the file is sealed against writing */
 	}
 	flags = share->writable ? O_RDWR : O_RDONLY;
 	if (share->len && soft_pages_backing(peer->pid, share->addr, share->len, &backing)) {

@@ -108,11 +108,11 @@ static bool teardown_is_quiet(const struct soft_ep *ep)
 
 	if (soft_exec_own_works(&w[0]))
 		return false;
-	/* nothing runs for a peer that has died, whatever it has left in the words */
+	/* a peer that has died accesses nothing, even if a shared word still says that it holds the execution lock */
 	return (soft_exec_let_go(&w[0]) && soft_exec_let_go(&w[1])) || soft_peer_lost(ep->peer);
 }
 
-/* Waits for their end. Returns false if that has not come at the time `until`. */
+/* Waits until those accesses have ended. Returns false if one of them still goes on at the time `until`. */
 static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 {
 	return soft_exec_wait(ep, ep->rport, ep->peer, NULL, until) &&
@@ -122,7 +122,7 @@ static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 /* Completes what has been executed. */
 static void teardown_complete(struct soft_ep *ep)
 {
-	/* waits for what our bounce thread has checked before the port was closed; it begins nothing after that */
+	/* waits for a copy that our bounce thread checked before the port was closed; after that it begins no copy */
 	soft_bounce_quiesce(soft_ia(ep->base.obj.ia));
 	/* acquire: see peer_mark_dead() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
@@ -213,7 +213,7 @@ static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER 
 	bool off;
 
 	soft_cq_drain(cq);
-	/* relaxed: the drain has just looked; if it changes after that, the bound still holds */
+	/* relaxed: the drain has just updated it; whatever it becomes later, the wait ends at the bound */
 	if (!atomic_load_explicit(&cq->late, memory_order_relaxed))
 		return false;
 	datp_lock(&ep->base.lock);

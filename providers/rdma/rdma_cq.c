@@ -69,6 +69,13 @@ enum {
 	 */
 	CQ_ENDPOINTS = 16,
 	CQ_SPARE = 65536,
+	/*
+	 * The first endpoint may be a small one, for control messages, and the others deep. So the spare entries are at
+	 * least CQ_FLOOR, or the CQ_SHARE-th part of what the adapter has left if that is less: however many EVDs
+	 * there are, the floor never uses up what the adapter has.
+	 */
+	CQ_FLOOR = 8192,
+	CQ_SHARE = 64,
 	/* on a CQ that cannot grow, requests leave this fraction (1/4) to the receives */
 	CQ_RECEIVES = 4,
 };
@@ -210,13 +217,25 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 static uint32_t spare_of(const struct rdma_cqset *set, uint32_t whole)
 {
 	uint32_t limit = (uint32_t)set->ia->dev.max_cqe;
-	uint64_t spare = (uint64_t)whole * (CQ_ENDPOINTS - 1);
+	uint64_t spare = (uint64_t)whole * (CQ_ENDPOINTS - 1), floor = set->ia->cq_spare / CQ_SHARE;
 
 	if (!set->ia->rigid || set->live > 1 || whole >= limit)
 		return 0;
+	floor = floor < CQ_FLOOR ? floor : CQ_FLOOR;
+	spare = spare > floor ? spare : floor;
 	spare = spare < CQ_SPARE ? spare : CQ_SPARE;
 	spare = spare < limit - whole ? spare : limit - whole;
 	return spare < set->ia->cq_spare ? (uint32_t)spare : set->ia->cq_spare;
+}
+
+/* A CQ that has receives of connected endpoints gets another beside it. cq_lock and poll lock. */
+static void say_another(const struct rdma_cqset *set, bool requests_only)
+{
+	datp_log(3, "%s: an EVD needs another completion queue, its number %u, %s, because %s: see opendat-ib(7) for what that "
+		    "means for the order of completions",
+		 set->ia->base.name, set->live, requests_only ? "for requests only" : "for receives as well",
+		 set->ia->rigid ? "the device cannot resize one"
+				: "the device has none that is large enough for all endpoints");
 }
 
 /*
@@ -229,11 +248,14 @@ static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need, uint32_t 
 				bool requests_only)
 {
 	uint32_t size = whole, spare = spare_of(set, whole), have = 0;
+	bool stays = false;
 	enum datp_err err;
 
-	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
+	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++) {
 		if (set->cq[i].used)
 			have += set->cq[i].size;
+		stays = stays || set->cq[i].settled;
+	}
 	if (have && size < have + CQ_MORE)
 		size = have + CQ_MORE;
 	err = cq_add(set, size + spare, spare, requests_only);
@@ -243,6 +265,8 @@ static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need, uint32_t 
 		err = cq_add(set, whole, 0, requests_only);
 	if (err && whole > need)
 		err = cq_add(set, need, 0, requests_only);
+	if (!err && stays)
+		say_another(set, requests_only);
 	return err;
 }
 

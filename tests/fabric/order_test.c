@@ -8,7 +8,7 @@
 #include "api.h"
 #include "twist.h"
 
-enum { ENDS = 24, ROUNDS = 20, BYTES = 64 };
+enum { ENDS = 24, ROUNDS = 6, BYTES = 64, LONG = 65536, MIXED = 8 };
 
 /* Endpoints with queues so deep that the completions of a few of them fill a CQ. */
 enum { DEEP = 1024, DEEP_FEW = 4, DEEP_MANY = 16 };
@@ -31,41 +31,56 @@ static void end_make(struct api_end *end)
 static void open_for(int receives)
 {
 	api_open();
-	from = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
-	to = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	from = api_buf(LONG, DAT_MEM_PRIV_ALL_FLAG);
+	to = api_buf(LONG, DAT_MEM_PRIV_ALL_FLAG);
 	/* The EVD may be short, because the provider sizes the CQ by the endpoints and not by the EVD. */
 	recv_evd = api_evd(receives, DAT_EVD_DTO_FLAG);
 }
 
-static void post_receives(int ends, int each)
+static void post_receives_of(int ends, int each, DAT_VLEN bytes)
 {
 	for (int i = 0; i < ends; i++)
 		for (int k = 0; k < each; k++)
-			REQUIRE_DAT(api_recv(pair[i].b.ep, &to, 0, BYTES, (uint64_t)i), DAT_SUCCESS);
+			REQUIRE_DAT(api_recv(pair[i].b.ep, &to, 0, bytes, (uint64_t)i), DAT_SUCCESS);
+}
+
+static void post_receives(int ends, int each)
+{
+	post_receives_of(ends, each, BYTES);
 }
 
 /* Sends one message of pair i and waits until it has arrived: the peer's device answers the read only after the message. */
-static void send_one(int i)
+static void send_of(int i, DAT_VLEN bytes)
 {
 	const struct api_end *end = &pair[i].a;
 
-	REQUIRE_DAT(api_send(end->ep, &from, 0, BYTES, 1, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(end->ep, &from, 0, bytes, 1, 0), DAT_SUCCESS);
 	REQUIRE_DAT(api_read(end->ep, api_seg(&from, 1024, 8), api_target(&to, 1024, 8), 2, 0),
 		    DAT_SUCCESS);
-	API_DTO(end->request, end->ep, 1, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(end->request, end->ep, 1, DAT_DTO_SUCCESS, bytes);
 	API_DTO(end->request, end->ep, 2, DAT_DTO_SUCCESS, 8);
 }
 
-/* Makes a pair whose deep end has requests and receives on recv_evd. The other end has EVDs of its own. */
-static void deep_pair_make(struct api_pair *one)
+static void send_one(int i)
 {
-	DAT_EP_ATTR attr = { .max_recv_dtos = DEEP, .max_request_dtos = DEEP };
+	send_of(i, BYTES);
+}
+
+/* Makes a pair whose end b has queues of this depth, with requests and receives on recv_evd. End a has EVDs of its own. */
+static void pair_make_of(struct api_pair *one, DAT_COUNT depth)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = depth, .max_request_dtos = depth };
 
 	one->b.recv = one->b.request = recv_evd;
 	one->b.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
 	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, recv_evd, recv_evd, one->b.connect, &attr, &one->b.ep),
 		    DAT_SUCCESS);
 	api_end_make(&one->a, NULL);
+}
+
+static void deep_pair_make(struct api_pair *one)
+{
+	pair_make_of(one, DEEP);
 }
 
 /* Returns the cookie of the next completion, or -1 if there is none. */
@@ -133,6 +148,38 @@ static void messages_of_a_few_deep_endpoints_come_in_order(void)
 {
 	deep_pairs_meet(DEEP_FEW);
 	all_come_in_order(DEEP_FEW);
+}
+
+/*
+ * The first endpoint is a small one, for control messages, and the data of the others come by deep ones: the CQ is not sized by the
+ * first endpoint alone.
+ */
+static void messages_of_deep_endpoints_behind_a_small_one_come_in_order(void)
+{
+	open_for(8);
+	for (int i = 0; i <= DEEP_FEW; i++) {
+		pair_make_of(&pair[i], i ? DEEP : ROUNDS);
+		api_pair_meet(&pair[i]);
+	}
+	all_come_in_order(DEEP_FEW + 1);
+}
+
+/* Each endpoint gets a short message, and then each gets a long one, before the EVD is polled. */
+static void short_and_long_messages_come_in_order(void)
+{
+	open_for(8);
+	for (int i = 0; i < MIXED; i++) {
+		deep_pair_make(&pair[i]);
+		api_pair_meet(&pair[i]);
+	}
+	post_receives_of(MIXED, 2 * ROUNDS, LONG);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < 2 * MIXED; i++)
+			send_of((i + round) % MIXED, i < MIXED ? BYTES : LONG);
+		for (int i = 0; i < 2 * MIXED; i++)
+			CHECK_EQ_INT(take_one(), (i + round) % MIXED);
+	}
+	CHECK_EQ_INT(take_one(), -1);
 }
 
 /* The endpoints can have more completions than the first CQ has room for. */
@@ -213,6 +260,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_of_endpoints_made_one_after_the_other_come_in_order),
 	CHECK_TEST(messages_of_many_endpoints_made_ahead_come_in_order),
 	CHECK_TEST(messages_of_a_few_deep_endpoints_come_in_order),
+	CHECK_TEST(messages_of_deep_endpoints_behind_a_small_one_come_in_order),
+	CHECK_TEST(short_and_long_messages_come_in_order),
 	CHECK_TEST(messages_of_many_deep_endpoints_come_in_order),
 	CHECK_TEST(messages_of_deep_endpoints_made_ahead_come_in_order),
 	CHECK_TEST(request_of_a_deep_endpoint_is_told_before_the_answer_to_it),

@@ -34,7 +34,7 @@ static void ib_tune(struct ibv_qp_attr *attr, int *mask)
 {
 	if (*mask & IBV_QP_MIN_RNR_TIMER)
 		attr->min_rnr_timer = MIN_RNR_TIMER;
-	/* whatever the peer asked for, whose number may tell the length of its private data */
+	/* not the numbers of the peer's request, because its retry count may carry the length of its private data */
 	if (*mask & IBV_QP_RNR_RETRY)
 		attr->rnr_retry = FOR_EVER;
 	if (*mask & IBV_QP_RETRY_CNT)

@@ -24,7 +24,7 @@ enum ia_count {
 	IA_COUNTS
 };
 
-/* The counters that an edge shows of each object: so many at most. */
+/* The largest number of counters that an edge shows of an IA, an endpoint and an EVD. */
 enum { IA_SHOWN = 85, EP_SHOWN = 24, EVD_SHOWN = 10 };
 
 /* The places of an endpoint's and of an EVD's that the core counts in. */

@@ -69,9 +69,8 @@ void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup)
 	struct evd_priv *priv = evd_priv(evd);
 
 	/*
-	 * relaxed, all: they change under the EVD lock, except at the end of a sleep. A thread that
-	 * sees that change checks the queue afterwards, because an earlier check would have been
-	 * seen
+	 * relaxed, all: they change under the EVD lock, except that a waiter clears `asleep` without it at the end of
+	 * its sleep. It checks the queue after that, so it needs no wake-up
 	 */
 	if (atomic_load_explicit(&evd->waiter, memory_order_relaxed)) {
 		priv->notified = true;

@@ -3,7 +3,7 @@
  * The private objects that the files of the verbs transport share, and the differences between ib and iwarp.
  *
  * LOCKS, in the order of <datp/provider.h>: rdma_ia.cq_lock > poll lock of an EVD (or of the IA's null queue) > EP > SRQ.
- * The leaves are rdma_ia.lock (the IA mutex, for the owners of connections), qp_lock and mr_lock (tables), rmr_lock
+ * The leaves are rdma_ia.lock (the IA mutex, for the owners of connections), qp_lock (a table), rmr_lock
  * (the ranges of RMRs), and the lock that fork() waits for (<datp/fork.h>). No upcall to libdatp is made while one of
  * them is held. The poll lock of an EVD and the EP lock are biased (<datp/bias.h>).
  */
@@ -12,7 +12,9 @@
 
 #include <datp/bias.h>
 #include <datp/fork.h>
+#include <datp/lmr_table.h>
 #include <datp/provider.h>
+#include <datp/timer.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
@@ -29,7 +31,6 @@
 #define RDMA_READS_USUAL  16
 #define RDMA_PDATA_MAX	  256 /* what any transport can carry */
 #define RDMA_QPN_BUCKETS  4096 /* buckets of endpoints with an SRQ */
-#define RDMA_MR_BUCKETS	  65536
 #define RDMA_REJECT_BYTES 4
 #define RDMA_TRAILER	  4 /* the bytes that end padded private data */
 #define RDMA_PROVIDER_ATTRS 7 /* as many as rdma_named_fill() adds */
@@ -128,16 +129,12 @@ struct rdma_pz {
 };
 
 struct rdma_lmr {
-	struct datp_lmr base;
+	union {
+		struct datp_lmr base;
+		struct datp_known_lmr known; /* in the IA's table, by the device's key */
+	};
 	struct ibv_mr *mr;
 	bool windows; /* memory windows can be bound to it */
-	/*
-	 * While it is registered: its context, and in the upper half the generation of this piece of memory; else 0.
-	 * So the value identifies one registration. Written under the IA's mr_lock, read without it; see
-	 * rdma_lmr_get()
-	 */
-	_Atomic uint64_t registration;
-	_Atomic(struct rdma_lmr *) next; /* in its bucket */
 };
 
 /*
@@ -234,12 +231,12 @@ struct rdma_conn {
 	 * the time of the next nudge, of a deferred accept, of a repeated request, or of giving up the wait for its end;
 	 * 0: none (IA mutex)
 	 */
-	uint64_t due_ns;
+	uint64_t due_us;
 	/*
 	 * when the wait for the peer ends: for its confirmation of an accept, or for the end of a connection that no
 	 * endpoint has any more; 0: nothing is waited for (IA mutex)
 	 */
-	uint64_t limit_ns;
+	uint64_t limit_us;
 	int nudges;	  /* the number so far (IA mutex) */
 	/*
 	 * Only the service thread uses the next four. How often the address was resolved, and later how often the request
@@ -247,8 +244,8 @@ struct rdma_conn {
 	 */
 	uint32_t tries;
 	uint32_t routes;  /* how often its route was looked up in vain */
-	bool asks;	  /* `due_ns` is the time of its repeated request */
-	uint64_t asked_ns; /* when its latest request was sent; 0: none was */
+	bool asks;	  /* `due_us` is the time of its repeated request */
+	uint64_t asked_us; /* when its latest request was sent; 0: none was */
 	int part;	  /* which part of its private data was sent last: 1 or 2; 0: it has no parts */
 	struct rdma_conn_param param;
 	unsigned char pdata[RDMA_PDATA_MAX]; /* as on the wire */
@@ -322,7 +319,7 @@ struct rdma_ep {
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
 	/* `up`, and no request waits for the first message, so a receive can take the fast path (EP lock) */
 	bool heard;
-	uint64_t hold_ns; /* until then requests are kept, while `deferral` is DEFER_FIRST_MESSAGE (EP lock) */
+	uint64_t hold_us; /* until then requests are kept, while `deferral` is DEFER_FIRST_MESSAGE (EP lock) */
 	struct rdma_kept *kept, **kept_end; /* EP lock */
 	bool broken; /* a request has failed, and the connection is about to end (EP lock) */
 	bool failed; /* a request has failed, so later ones do not succeed (EP lock) */
@@ -427,9 +424,7 @@ struct rdma_ia {
 	struct rdma_cm_id *bound;
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
-	struct datp_watch *timer_watch; /* of rdma_timer.c; NULL before it is open */
-	int timer_fd;
-	uint64_t timer_ns; /* when it fires; 0: not at all (IA mutex) */
+	struct datp_timer timer; /* of rdma_timer.c */
 	bool lost; /* the device is gone. Only used by the service thread */
 	bool link_down; /* a message has said so. Only used by the service thread */
 	pthread_mutex_t lock;
@@ -440,7 +435,6 @@ struct rdma_ia {
 	pthread_mutex_t cq_lock; /* guards the sizes of CQs; taken before the poll locks */
 	bool rigid, asked_to_grow; /* the device cannot resize a CQ; that has been tried (cq_lock) */
 	uint32_t cq_spare; /* entries that CQs of a rigid device may still have beyond what they need (cq_lock) */
-	_Atomic uint32_t mr_lock; /* a leaf */
 	_Atomic uint32_t rmr_lock; /* a leaf: what is listed in RMRs */
 	_Atomic bool lingers; /* a message has said that rdma_mr_settle() cannot wait */
 	struct ibv_cq *key_cq; /* what rdma_kind.reserve_key() has returned; or NULL */
@@ -448,7 +442,7 @@ struct rdma_ia {
 	_Atomic uint32_t null_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */
 	struct rdma_ep *eps;	  /* the endpoints that have a queue pair (qp_lock) */
-	_Atomic(struct rdma_lmr *) *lmrs; /* by context (written under mr_lock) */
+	struct datp_lmr_table lmrs;
 	DAT_NAMED_ATTR named[13 + RDMA_QUIRKS];
 	int named_count;
 	char named_text[4][64];

@@ -33,7 +33,7 @@ enum {
 	STALE_CONNECTION = 10,
 	ANSWER_MS = 60000,
 	ASK_MS = 50,
-	MS = 1000000,
+	MS = 1000,
 	EVENTS_AT_ONCE = 64,
 };
 
@@ -169,7 +169,7 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 	if (conn->whole_len)
 		rdma_wire_pack_part(conn->ia->kind, conn->whole, conn->whole_len, ++conn->part,
 				    conn->pdata);
-	conn->asked_ns = rdma_now_ns();
+	conn->asked_us = datp_clock_us();
 	err = rdma_conn_connect(conn);
 	if (err)
 		rdma_connect_result(conn, err);
@@ -699,8 +699,8 @@ static bool stale(struct rdma_conn *conn, int status)
  */
 static bool neighbour_moved(struct rdma_conn *conn, int status)
 {
-	bool early = !conn->asked_ns ||
-		     rdma_now_ns() - conn->asked_ns < (uint64_t)ANSWER_MS * MS;
+	bool early = !conn->asked_us ||
+		     datp_clock_us() - conn->asked_us < (uint64_t)ANSWER_MS * MS;
 
 	return conn->ia->kind->three_way && conn->active && status == -ETIMEDOUT && early &&
 	       ask_again(conn);

@@ -336,7 +336,7 @@ void rdma_conn_leave(struct rdma_conn *conn)
 	conn->busy = false;
 	/* the endpoint does not wait for the peer any more */
 	if (conn->ep && (conn->established || !conn->answered))
-		conn->limit_ns = 0;
+		conn->limit_us = 0;
 	dead = conn->dead;
 	pthread_cond_broadcast(&ia->idle);
 	pthread_mutex_unlock(&ia->lock);

@@ -138,7 +138,7 @@ rdma_fast_segment_locked(const struct rdma_lmr_cache *cache, const struct datp_s
 			 const DAT_LMR_CONTEXT *context)
 {
 	/* relaxed: nothing of the LMR is read */
-	uint64_t registration = atomic_load_explicit(&cache->lmr->registration, memory_order_relaxed);
+	uint64_t registration = atomic_load_explicit(&cache->lmr->known.registration, memory_order_relaxed);
 
 	return __builtin_expect(registration == cache->registration && *context == (uint32_t)registration &&
 					(int64_t)seg->addr >= cache->begin &&

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 5, MS = 1000000 };
+enum { LOOK_MS = 5, MS = 1000 };
 
 void rdma_hold_begin_locked(struct rdma_ep *ep)
 {
@@ -33,7 +33,7 @@ void rdma_hold_begin_locked(struct rdma_ep *ep)
 	if (!rdma_has(ia, RDMA_EARLY_FATAL) || !ia->opt.hold_ms)
 		return;
 	ep->deferral = DEFER_FIRST_MESSAGE;
-	ep->hold_ns = rdma_now_ns() + (uint64_t)ia->opt.hold_ms * MS;
+	ep->hold_us = datp_clock_us() + (uint64_t)ia->opt.hold_ms * MS;
 }
 
 /*
@@ -143,7 +143,7 @@ void rdma_hold_unfence_locked(struct rdma_ep *ep)
 
 void rdma_hold_look_locked(struct rdma_ep *ep)
 {
-	if (ep->deferral == DEFER_FIRST_MESSAGE && rdma_now_ns() >= ep->hold_ns)
+	if (ep->deferral == DEFER_FIRST_MESSAGE && datp_clock_us() >= ep->hold_us)
 		rdma_hold_end_locked(ep);
 }
 

@@ -74,13 +74,6 @@ static bool windows_work(struct rdma_ia *ia)
 
 static enum datp_err open_tables(struct rdma_ia *ia)
 {
-	/* sparse: untouched pages use no memory */
-	ia->lmrs = calloc(RDMA_MR_BUCKETS, sizeof(*ia->lmrs));
-	if (!ia->lmrs) {
-		datp_log(1, "%s: no memory for the table of registered memory; raise the limit of memory (ulimit -v)",
-			 ia->base.name);
-		return DATP_ERR_MEMORY;
-	}
 	ia->pd = rdma_pd_new(ia);
 	if (!ia->pd)
 		return DATP_ERR_MEMORY;
@@ -107,8 +100,6 @@ static enum datp_err open_watches(struct rdma_ia *ia)
 	if (!err)
 		err = datp_loop_add(&ia->base, async_fd, EPOLLIN, rdma_async_event, ia,
 				    &ia->async_watch);
-	if (!err)
-		err = rdma_timer_open(ia);
 	if (!err)
 		rdma_cqset_watch(&ia->null_set, 1); /* nobody else polls it */
 	return err;
@@ -199,7 +190,6 @@ void rdma_ia_close(struct datp_ia *base)
 		rdma_channel_put(ia->channel);
 	if (ia->lost)
 		drop_lost_devices();
-	free(ia->lmrs);
 	pthread_cond_destroy(&ia->idle);
 	pthread_mutex_destroy(&ia->cq_lock);
 	pthread_mutex_destroy(&ia->lock);

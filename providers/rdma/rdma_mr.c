@@ -175,7 +175,6 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 {
 	struct rdma_lmr *lmr = (struct rdma_lmr *)base;
 	struct rdma_ia *ia = rdma_ia(base->obj.ia);
-	_Atomic(struct rdma_lmr *) *bucket;
 
 	/* each process registers shared memory by itself, and for peers it is the same */
 	(void)cookie;
@@ -184,15 +183,7 @@ enum datp_err rdma_lmr_create(struct datp_lmr *base, const void *cookie)
 		return rdma_mr_error(ia, base->len, errno);
 	base->lmr_context = lmr->mr->lkey;
 	base->rmr_context = lmr->mr->rkey;
-	bucket = rdma_lmr_bucket(ia, base->lmr_context);
-	datp_lock(&ia->mr_lock);
-	/* relaxed, then release: a thread that finds the LMR finds it complete */
-	atomic_store_explicit(&lmr->next, atomic_load_explicit(bucket, memory_order_relaxed),
-			      memory_order_relaxed);
-	atomic_store_explicit(&lmr->registration, (uint64_t)base->obj.gen << 32 | base->lmr_context,
-			      memory_order_release);
-	atomic_store_explicit(bucket, lmr, memory_order_release);
-	datp_unlock(&ia->mr_lock);
+	datp_lmr_add(&ia->lmrs, &lmr->known);
 	return DATP_OK;
 }
 
@@ -249,45 +240,13 @@ void rdma_mr_settle(struct rdma_ia *ia)
 void rdma_lmr_free(struct datp_lmr *base)
 {
 	unsigned int written = DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
-	struct rdma_lmr *lmr = (struct rdma_lmr *)base, *here;
+	struct rdma_lmr *lmr = (struct rdma_lmr *)base;
 	struct rdma_ia *ia = rdma_ia(base->obj.ia);
-	_Atomic(struct rdma_lmr *) *at = rdma_lmr_bucket(ia, base->lmr_context);
 
-	datp_lock(&ia->mr_lock);
-	/*
-	 * relaxed: written under the lock; release: a thread that continues from there finds what
-	 * it points to
-	 */
-	atomic_store_explicit(&lmr->registration, 0, memory_order_relaxed);
-	while ((here = atomic_load_explicit(at, memory_order_relaxed)) != NULL && here != lmr)
-		at = &here->next;
-	if (here)
-		atomic_store_explicit(at, atomic_load_explicit(&lmr->next, memory_order_relaxed),
-				      memory_order_release);
-	datp_unlock(&ia->mr_lock);
+	datp_lmr_remove(&ia->lmrs, &lmr->known);
 	if (ibv_dereg_mr(lmr->mr))
 		datp_log(1, "%s: cannot deregister memory: %s", base->obj.ia->name, strerror(errno));
 	/* peers' writes and messages may have been written to the region until now */
 	if ((unsigned int)base->priv & written)
 		rdma_mr_settle(ia);
-}
-
-struct rdma_lmr *rdma_lmr_find_locked(struct rdma_ia *ia, uint32_t context)
-{
-	struct rdma_lmr *lmr;
-
-	datp_lock(&ia->mr_lock);
-	/* relaxed: written under the lock */
-	lmr = atomic_load_explicit(rdma_lmr_bucket(ia, context), memory_order_relaxed);
-	while (lmr && (uint32_t)atomic_load_explicit(&lmr->registration, memory_order_relaxed) != context)
-		lmr = atomic_load_explicit(&lmr->next, memory_order_relaxed);
-	datp_unlock(&ia->mr_lock);
-	return lmr;
-}
-
-struct datp_lmr *rdma_lmr_find(struct datp_ia *ia, uint32_t context)
-{
-	struct rdma_lmr *lmr = rdma_lmr_find_locked(rdma_ia(ia), context);
-
-	return lmr ? &lmr->base : NULL;
 }

@@ -24,7 +24,7 @@
 	.srq_size = sizeof(struct rdma_srq), .sp_size = sizeof(struct rdma_sp),                    \
 	.cr_size = sizeof(struct rdma_cr), .ia_close = rdma_ia_close, .ia_query = rdma_ia_query,   \
 	.pz_create = rdma_pz_create, .pz_free = rdma_pz_free, .lmr_create = rdma_lmr_create,       \
-	.lmr_free = rdma_lmr_free, .lmr_find = rdma_lmr_find, .rmr_create = rdma_rmr_create,       \
+	.lmr_free = rdma_lmr_free, .lmr_table = offsetof(struct rdma_ia, lmrs), .rmr_create = rdma_rmr_create,       \
 	.rmr_free = rdma_rmr_free, .evd_create = rdma_evd_create, .evd_resize = rdma_evd_resize,   \
 	.evd_free = rdma_evd_free, .evd_poll = rdma_evd_poll, .evd_arm = rdma_evd_arm,             \
 	.evd_sleep = rdma_evd_sleep, .evd_wake = rdma_evd_wake, .srq_create = rdma_srq_create,     \

@@ -95,13 +95,13 @@ DAT_RETURN rdma_fast_refused_locked(struct datp_ep *ep, struct datp_wq *wq, int 
  */
 static inline const struct rdma_lmr *lmr_of(struct rdma_ia *ia, uint32_t context, uint64_t *registration)
 {
-	const struct rdma_lmr *lmr = rdma_lmr_get(ia, context);
+	const struct rdma_lmr *lmr = (const struct rdma_lmr *)datp_lmr_get(&ia->lmrs, context);
 
 	*registration = 0;
 	if (!lmr)
 		return NULL;
 	/* acquire: values read from it are not older than this */
-	*registration = atomic_load_explicit(&lmr->registration, memory_order_acquire);
+	*registration = atomic_load_explicit(&lmr->known.registration, memory_order_acquire);
 	return (uint32_t)*registration == context ? lmr : NULL;
 }
 

@@ -496,7 +496,7 @@ static bool has_told_all(struct rdma_ep *ep)
 static void await_owed(struct rdma_ep *ep)
 {
 	struct timespec pause = { .tv_nsec = OWED_LOOK_MS * 1000000L };
-	uint64_t until = rdma_now_ns() + OWED_MS * UINT64_C(1000000);
+	uint64_t until = datp_clock_us() + OWED_MS * UINT64_C(1000);
 
 	for (;;) {
 		bool told = has_told_all(ep);
@@ -510,7 +510,7 @@ static void await_owed(struct rdma_ep *ep)
 			rdma_cqset_drain(ep->send_set);
 		if (told || has_told_all(ep))
 			return;
-		if (rdma_now_ns() >= until)
+		if (datp_clock_us() >= until)
 			break;
 		if (datp_loop_inside(ep->base.obj.ia))
 			rdma_async_event(rdma_ep_ia(ep), 0);

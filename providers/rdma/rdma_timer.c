@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Work that is done a little later, by a timer of the IA; most of it is for iWARP.
+ * Work that is done a little later, by one timer of the IA; most of it is for iWARP.
  *
  * Deferred accept. Where a message that finds no receive ends the connection, programs that post their
  * first receive after ESTABLISHED lose a race. So their event is queued at once, and the active
@@ -34,20 +34,8 @@
 #include "rdma_timer.h"
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { NUDGE_FIRST_MS = 1, NUDGES = RDMA_NUDGES, MS = 1000000 };
-
-uint64_t rdma_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+enum { NUDGE_FIRST_MS = 1, NUDGES = RDMA_NUDGES, MS = 1000 };
 
 /* ------------------------------------------------------------------ the accept itself */
 
@@ -80,7 +68,7 @@ void rdma_deferred_accept_locked(struct rdma_ep *ep)
 	rdma_hold_begin_locked(ep);
 	pthread_mutex_lock(&ia->lock);
 	if (ep->conn && ep->conn->id) {
-		ep->conn->due_ns = 0;
+		ep->conn->due_us = 0;
 		err = answer_locked(ep->conn, ep);
 	}
 	pthread_mutex_unlock(&ia->lock);
@@ -125,28 +113,24 @@ void rdma_accept_after_receive_locked(struct rdma_ep *ep)
 
 /* ------------------------------------------------------------------ when to wait, and how long */
 
-/* IA mutex. */
-static void set_timer_locked(struct rdma_ia *ia, uint64_t due_ns)
-{
-	struct itimerspec at = { .it_value = { .tv_sec = (time_t)(due_ns / 1000000000),
-					       .tv_nsec = (long)(due_ns % 1000000000) } };
+static void look(void *arg);
 
-	if (ia->timer_ns && ia->timer_ns <= due_ns)
-		return;
-	ia->timer_ns = due_ns;
-	timerfd_settime(ia->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+/* The IA's timer serves all connections: it fires at the earliest of their times. */
+static void look_by(struct rdma_ia *ia, uint64_t due_us)
+{
+	datp_timer_set_by(&ia->base, &ia->timer, due_us, look, ia);
 }
 
 static void set_due_locked(struct rdma_conn *conn, uint32_t ms)
 {
-	conn->due_ns = rdma_now_ns() + (uint64_t)ms * MS;
-	set_timer_locked(conn->ia, conn->due_ns);
+	conn->due_us = datp_clock_us() + (uint64_t)ms * MS;
+	look_by(conn->ia, conn->due_us);
 }
 
 void rdma_limit_locked(struct rdma_conn *conn)
 {
-	conn->limit_ns = rdma_now_ns() + (uint64_t)conn->ia->opt.handshake_ms * MS;
-	set_timer_locked(conn->ia, conn->limit_ns);
+	conn->limit_us = datp_clock_us() + (uint64_t)conn->ia->opt.handshake_ms * MS;
+	look_by(conn->ia, conn->limit_us);
 }
 
 /*
@@ -155,10 +139,10 @@ void rdma_limit_locked(struct rdma_conn *conn)
  */
 static uint64_t due_locked(const struct rdma_conn *conn)
 {
-	uint64_t due = conn->due_ns && conn->ep ? conn->due_ns : UINT64_MAX;
+	uint64_t due = conn->due_us && conn->ep ? conn->due_us : UINT64_MAX;
 
-	if (conn->limit_ns && conn->limit_ns < due && !conn->held && !conn->dead)
-		due = conn->limit_ns;
+	if (conn->limit_us && conn->limit_us < due && !conn->held && !conn->dead)
+		due = conn->limit_us;
 	return due;
 }
 
@@ -168,7 +152,7 @@ static uint64_t due_locked(const struct rdma_conn *conn)
  */
 static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep, bool *limit)
 {
-	uint64_t now = rdma_now_ns(), next = UINT64_MAX, due;
+	uint64_t now = datp_clock_us(), next = UINT64_MAX, due;
 	struct rdma_conn *conn;
 
 	pthread_mutex_lock(&ia->lock);
@@ -180,12 +164,12 @@ static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep, bool *
 			next = due;
 	}
 	if (conn) {
-		*limit = conn->limit_ns && conn->limit_ns <= now;
-		*(*limit ? &conn->limit_ns : &conn->due_ns) = 0;
+		*limit = conn->limit_us && conn->limit_us <= now;
+		*(*limit ? &conn->limit_us : &conn->due_us) = 0;
 		conn->busy = true;
 		*ep = conn->ep;
 	} else if (next != UINT64_MAX) {
-		set_timer_locked(ia, next);
+		look_by(ia, next);
 	}
 	pthread_mutex_unlock(&ia->lock);
 	return conn;
@@ -237,7 +221,7 @@ void rdma_ask_forget(struct rdma_conn *conn)
 {
 	pthread_mutex_lock(&conn->ia->lock);
 	if (conn->asks)
-		conn->due_ns = 0;
+		conn->due_us = 0;
 	conn->asks = false;
 	pthread_mutex_unlock(&conn->ia->lock);
 }
@@ -270,20 +254,13 @@ static void limit_reached(struct rdma_conn *conn, struct rdma_ep *ep)
 	}
 }
 
-static void timer_event(void *arg, uint32_t events)
+static void look(void *arg)
 {
 	struct rdma_ia *ia = arg;
 	struct rdma_conn *conn;
 	struct rdma_ep *ep;
-	uint64_t count;
 	bool limit;
 
-	(void)events;
-	if (read(ia->timer_fd, &count, sizeof(count)) < 0)
-		return;
-	pthread_mutex_lock(&ia->lock);
-	ia->timer_ns = 0;
-	pthread_mutex_unlock(&ia->lock);
 	while ((conn = one_due(ia, &ep, &limit)) != NULL) {
 		if (limit)
 			limit_reached(conn, ep);
@@ -331,29 +308,7 @@ bool rdma_accept_defer(struct rdma_conn *conn, struct rdma_ep *ep)
 	return true;
 }
 
-/* ------------------------------------------------------------------ the timer */
-
-enum datp_err rdma_timer_open(struct rdma_ia *ia)
-{
-	enum datp_err err;
-
-	ia->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (ia->timer_fd < 0) {
-		datp_log(1, "%s: cannot create a timer (timerfd_create): %s; raise the limit of open files (ulimit -n)",
-			 ia->base.name, strerror(errno));
-		return DATP_ERR_DEVICE;
-	}
-	err = datp_loop_add(&ia->base, ia->timer_fd, EPOLLIN, timer_event, ia, &ia->timer_watch);
-	if (err)
-		close(ia->timer_fd);
-	return err;
-}
-
 void rdma_timer_close(struct rdma_ia *ia)
 {
-	if (!ia->timer_watch)
-		return;
-	datp_loop_del(ia->timer_watch);
-	ia->timer_watch = NULL;
-	close(ia->timer_fd);
+	datp_timer_cancel(&ia->base, &ia->timer);
 }

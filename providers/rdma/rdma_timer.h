@@ -5,7 +5,6 @@
 
 #include "rdma.h"
 
-enum datp_err rdma_timer_open(struct rdma_ia *ia);
 void rdma_timer_close(struct rdma_ia *ia);
 /*
  * Called for an accepted request. Returns true if the peer is to be answered later; ESTABLISHED is
@@ -37,6 +36,5 @@ void rdma_nudge_begin(struct rdma_conn *conn);
 void rdma_limit_locked(struct rdma_conn *conn);
 /* Sets when the timer of the endpoint's connection fires. Takes the IA mutex. */
 void rdma_due_locked(struct rdma_ep *ep, uint32_t ms);
-uint64_t rdma_now_ns(void);
 
 #endif

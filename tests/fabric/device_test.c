@@ -42,7 +42,6 @@ static void forget(void)
 	atomic_store(&twist.old_kernel, false);
 	atomic_store(&twist.no_query, false);
 	atomic_store(&twist.tells, 0);
-	atomic_store(&twist.no_timer, false);
 	atomic_store(&twist.no_pd, false);
 	atomic_store(&twist.no_srq, false);
 	atomic_store(&twist.no_srq_resize, false);
@@ -151,20 +150,10 @@ static void open_another_without_a_domain(void *arg)
 	api_close();
 }
 
-static void open_without_a_timer(void *arg)
-{
-	(void)arg;
-	atomic_store(&twist.no_timer, true);
-	check_stderr_begin();
-	CHECK(opens() != DAT_SUCCESS);
-	named("timerfd_create", EMFILE, "ulimit -n");
-}
-
 static void adapter_that_cannot_be_opened_is_refused_with_the_remedy(void)
 {
 	check_join(check_fork(open_without_a_domain, NULL));
 	check_join(check_fork(open_another_without_a_domain, NULL));
-	check_join(check_fork(open_without_a_timer, NULL));
 }
 
 static void protection_zone_that_the_device_has_not_is_refused_with_the_remedy(void)

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -231,18 +230,6 @@ int eventfd(unsigned int count, int flags)
 		return -1;
 	}
 	return real(count, flags);
-}
-
-int timerfd_create(int clock, int flags)
-{
-	int (*real)(int, int);
-
-	*(void **)&real = dlsym(RTLD_NEXT, "timerfd_create");
-	if (atomic_load(&twist.no_timer)) {
-		errno = EMFILE;
-		return -1;
-	}
-	return real(clock, flags);
 }
 
 /* Numbers of queue pairs that have been destroyed, and have not been given to others. */

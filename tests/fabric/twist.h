@@ -26,7 +26,6 @@ extern struct twist {
 	/* the next resolved address arrives as UNREACHABLE with -EINVAL, which is how siw reports an early message of the peer */
 	_Atomic bool early;
 	_Atomic bool full;		/* the process has no descriptor left for another eventfd */
-	_Atomic bool no_timer;		/* ... for a timer */
 	_Atomic bool no_pd;		/* the device has no protection domain left */
 	_Atomic int fails;		/* the next completion of a request has this enum ibv_wc_status; 0: its own */
 	_Atomic bool unknown;		/* the device has a vendor that the providers do not know, and reports windows */

@@ -65,35 +65,50 @@ each_duty_is_there()
 	return $bad
 }
 
+# MAJOR or MINOR, and a header: that part of its version
+number() { sed -n "s/^#define DATP_SDK_$1 //p" "$2"; }
+
+# All versions of the SDK. SDK 0 ended with 0.9.
+versions()
+{
+	local major minor
+	major=$(number MAJOR "$header") minor=$(number MINOR "$header")
+	if [ "$major" -eq 0 ]; then
+		seq -f 0.%g 1 "$minor"
+	else
+		seq -f 0.%g 1 9
+		seq -f 1.%g 0 "$minor"
+	fi
+}
+
 each_minor_has_a_section()
 {
-	local minor
-	minor=$(sed -n 's/^#define DATP_SDK_MINOR //p' "$header")
-	for ((; minor >= 1; minor--)); do
-		grep -qx "[.]Ss SDK 0[.]$minor" "$page" || { echo "SDK 0.$minor has no section"; return 1; }
+	local version
+	for version in $(versions); do
+		grep -qx "[.]Ss SDK ${version/./[.]}" "$page" || { echo "SDK $version has no section"; return 1; }
 	done
 }
 
 # Every SDK is kept, and an odd plugin is built from each.
 each_minor_is_frozen()
 {
-	local minor
-	minor=$(sed -n 's/^#define DATP_SDK_MINOR //p' "$header")
-	for ((; minor >= 1; minor--)); do
-		grep -qx "#define DATP_SDK_MINOR $minor" "$top_srcdir/tests/abi/sdk-0.$minor/datp/provider.h" || return 1
-		ls ".libs/odd_sdk0$minor.so" || return 1
+	local version
+	for version in $(versions); do
+		[ "$(number MAJOR "$top_srcdir/tests/abi/sdk-$version/datp/provider.h").$(number MINOR \
+			"$top_srcdir/tests/abi/sdk-$version/datp/provider.h")" = "$version" ] || return 1
+		ls ".libs/odd_sdk${version/./}.so" || return 1
 	done
 }
 
 # A change of the headers needs a new minor version, unless it only changes comments.
 this_minor_is_as_it_was_frozen()
 {
-	local minor name
-	minor=$(sed -n 's/^#define DATP_SDK_MINOR //p' "$header")
+	local version name
+	version=$(versions | tail -n 1)
 	for name in "$top_srcdir"/include/datp/*.h; do
 		name=${name##*/}
 		[ "$(bare "$top_srcdir/include/datp/$name" | wc -c)" -gt 300 ] || return 1
-		cmp <(bare "$top_srcdir/include/datp/$name") <(bare "$top_srcdir/tests/abi/sdk-0.$minor/datp/$name") || return 1
+		cmp <(bare "$top_srcdir/include/datp/$name") <(bare "$top_srcdir/tests/abi/sdk-$version/datp/$name") || return 1
 	done
 }
 

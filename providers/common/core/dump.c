@@ -11,6 +11,7 @@
 #include "dump.h"
 #include "ops_list.h"
 #include "providers/common/base/refuse.h"
+#include "providers/common/base/sdk.h"
 
 /* While `on`, the initialisation of a plugin on this thread describes the plugin instead of registering it. */
 static _Thread_local struct {
@@ -78,9 +79,9 @@ void dump_plugin(const struct dump_output *output, const void *what)
 	struct datp_ops ops = { 0 }, total;
 
 	plugin_refuse_begin();
-	dump_head(output, desc->name, desc->sdk_minor >= 2 ? desc->version : NULL, desc->sdk_major,
+	dump_head(output, desc->name, sdk_since(desc->sdk_major, desc->sdk_minor, 2) ? desc->version : NULL, desc->sdk_major,
 		 desc->sdk_minor, plugin_negotiate(desc, &total));
-	if (desc->sdk_major != DATP_SDK_MAJOR)
+	if (!sdk_is_served(desc->sdk_major))
 		return; /* the rest has a form that this libdatp does not know */
 	memcpy(&ops, desc->ops, size < sizeof(ops) ? size : sizeof(ops));
 	dump_say(output, "needs", "0x%x", ops.needs);

@@ -17,6 +17,7 @@
 #include "ops_list.h"
 #include "providers/common/base/lmr_table.h"
 #include "providers/common/base/refuse.h"
+#include "providers/common/base/sdk.h"
 
 /* The bits of DATP_NEED_* that this libdatp supports. */
 #define NEEDS_KNOWN DATP_NEED_NONE
@@ -234,7 +235,7 @@ static void fill_defaults(struct datp_ops *ops)
 
 static bool version_ok(const struct datp_plugin *desc)
 {
-	if (desc->sdk_major == DATP_SDK_MAJOR)
+	if (sdk_is_served(desc->sdk_major))
 		return true;
 	plugin_refuse(
 		"DUTY-03: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves "

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "ep.h"
+#include "providers/common/base/sdk.h"
 
 #define PRIV_KNOWN ((unsigned int)DAT_MEM_PRIV_ALL_FLAG)
 
@@ -288,7 +289,7 @@ static bool tells_of_binds(struct datp_ia *ia)
 {
 	const struct datp_plugin *desc = ia_priv(ia)->plugin->desc;
 
-	return desc->sdk_major > 0 || desc->sdk_minor >= 3;
+	return sdk_since(desc->sdk_major, desc->sdk_minor, 3);
 }
 
 /*

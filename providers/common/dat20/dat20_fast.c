@@ -4,6 +4,7 @@
  * <datp/fast20.h>, which plugins know, meet those of the edge here: they have the same layouts.
  */
 #include "dat20.h"
+#include "providers/common/base/sdk.h"
 
 _Static_assert(sizeof(struct datp_sge20) == sizeof(DAT20_LMR_TRIPLET) &&
 		       offsetof(struct datp_sge20, addr) == offsetof(DAT20_LMR_TRIPLET, virtual_address) &&
@@ -83,7 +84,7 @@ void dat20_fast_fill(const struct datp_plugin *desc, struct dat20_provider *tabl
 	const int debug = 4;
 
 	/* The functions for 1.2, to which this edge's lead, say at level debug why a post is refused. */
-	if (desc->sdk_minor < 8 || !desc->fast20 || log_wanted(debug))
+	if (!sdk_since(desc->sdk_major, desc->sdk_minor, 8) || !desc->fast20 || log_wanted(debug))
 		return;
 	fast = desc->fast20;
 	/* the types differ in name alone */

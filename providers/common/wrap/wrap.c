@@ -17,6 +17,7 @@
 #include "providers/common/base/futex.h"
 #include "providers/common/dat12/dat12.h"
 #include "wrap.h"
+#include "providers/common/base/sdk.h"
 
 /* A lower value is one of the registry's integers, or not a handle. */
 #define POINTER_MIN ((uintptr_t)65536)
@@ -312,7 +313,7 @@ bool wrap_negotiate(const struct datp_wrapper *desc, struct datp_wrap_ops *ops)
 {
 	size_t size = desc->ops_size < sizeof(*ops) ? desc->ops_size : sizeof(*ops);
 
-	if (desc->sdk_major != DATP_SDK_MAJOR) {
+	if (!sdk_is_served(desc->sdk_major)) {
 		plugin_refuse("DUTY-03: wrapper \"%s\" was built with provider SDK %u.%u, this "
 			      "libdatp serves %u.x; install the libdatp of SDK %u, or rebuild it",
 			      desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,

@@ -10,6 +10,7 @@
 #include "providers/common/core/ops_list.h"
 #include "providers/common/dat12/dat12.h"
 #include "wrap.h"
+#include "providers/common/base/sdk.h"
 
 static const struct dat12_edge wrap_edge = {
 	.edge = { .table_size = sizeof(DAT_PROVIDER),
@@ -34,7 +35,7 @@ static void dump_wrapper(const struct dump_output *output, const void *what)
 	plugin_refuse_begin();
 	dump_head(output, wrapper->name, wrapper->version, wrapper->sdk_major, wrapper->sdk_minor,
 		 wrap_negotiate(wrapper, &total));
-	if (wrapper->sdk_major != DATP_SDK_MAJOR)
+	if (!sdk_is_served(wrapper->sdk_major))
 		return;
 	dump_say(output, "needs", "0x%x", wrapper->ops->needs);
 	dump_say(output, "traits", "0x%x", 0);

@@ -33,6 +33,10 @@
  * may a thread hold two EP locks. The comment of each upcall (datp_*) says which locks it takes: the caller must
  * not hold any that comes later in the order.
  *
+ * TOOLBOX. Headers of their own have what most transports need: <datp/options.h> reads the instance data of a line in
+ * dat.conf, <datp/lmr_table.h> finds LMRs by their contexts, <datp/timer.h> has timers, <datp/fork.h> keeps
+ * descriptors from children, and <datp/bias.h> has locks for the data path.
+ *
  * THREADS. Ops are called on consumers' threads, or on the IA's service thread where the comment of the op says
  * so. Each IA has one service thread (datp_loop_*). It does connection management and notification, and never
  * moves data.
@@ -423,7 +427,7 @@ struct datp_ops {
 	 */
 	enum datp_err (*lmr_create)(struct datp_lmr *lmr, const void *cookie);
 	void (*lmr_free)(struct datp_lmr *lmr);
-	/* REQUIRED: returns the LMR with this context, or NULL. */
+	/* Returns the LMR with this context, or NULL. REQUIRED, unless lmr_table is set (<datp/lmr_table.h>). */
 	struct datp_lmr *(*lmr_find)(struct datp_ia *ia, uint32_t lmr_context);
 
 	/* RMRs (memory windows). Default: DATP_ERR_MODEL. rmr_free unbinds first. */
@@ -513,7 +517,7 @@ struct datp_ops {
 	 *
 	 * rmr_bind with length 0 unbinds. It sets *context to the new context before the bind can
 	 * complete; *context stays valid until then. What the RMR was bound to before stays valid
-	 * until rmr_done (the last slot below).
+	 * until rmr_done.
 	 */
 	enum datp_err (*post_send)(struct datp_ep *ep, struct datp_wqe *wqe,
 				   const struct datp_sge *iov, int n);

@@ -76,6 +76,8 @@ all_at_once()
 		timeout -k 5 "$bound" tests/dat20/many_test
 }
 
+. "$top_srcdir/tests/fabric/dat20_wrapped.sh"
+
 tap 'our libdat2 and the one of OFED are two' the_libraries_are_two
 tap 'a process exchanges over adapters of both APIs at once' all_at_once
 
@@ -89,6 +91,8 @@ client=ofed
 dtestx_passes "rxe: OFED's dtestx is a client of ours" ofa-rxe0 "$LAB_IB"
 client=ours server=ofed
 dtestx_passes "rxe: OFED's dtestx is the server of ours" ofa-rxe0 "$LAB_IB"
+wrapped rxe ib-rxe0
+wrapped_ofed rxe ofa-rxe0
 server=theirs_in_ours client=theirs_in_ours
 dtest_passes "rxe: OFED's provider works in our libdat2" ofa-rxe0 "$LAB_IB"
 tap "rxe: it was OFED's provider, and our libdat2" a_mixed_pair_was_one
@@ -99,5 +103,7 @@ over ofa-siw0 siw "$LAB_IW" dtestcm
 tap 'siw: the extensions are refused at once' own extension_test iwarp-siw0
 tap 'siw: what programs of 2.0 rely on' own rules_test iwarp-siw0
 tap 'siw: CNOs with a descriptor' own cno_test iwarp-siw0
+wrapped siw iwarp-siw0
+wrapped_ofed siw ofa-siw0
 tap 'siw: dtestx finds no extension' dtestx_finds_none ofa-siw0
 tap_end

@@ -18,7 +18,7 @@ FABRIC_OPTIONS_hosts_test = --hosts 2
 FABRIC_OPTIONS_vipl_test = --timeout 1200
 FABRIC_OPTIONS_vipl_hosts_test = --hosts 2
 FABRIC_NEEDS = examples/exchange examples/vipl_exchange tests/dat20/cno_test tests/dat20/extension_test tests/dat20/many_test \
-	tests/dat20/rules_test $(API_TESTS) $(VIPL_TESTS) $(FABRIC_PROGS) $(FABRIC_LIBS)
+	tests/dat20/rules_test tests/dat20/counters_test tests/dat20/story $(API_TESTS) $(VIPL_TESTS) $(FABRIC_PROGS) $(FABRIC_LIBS)
 FABRIC_PROGS =
 FABRIC_LIBS =
 FABRIC_RESULTS = $(FABRIC_HOST_TESTS:%=fabric/%.trs) $(FABRIC_TESTS:%=fabric/%.trs)
@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	tests/fabric/lab-peer \
 	tests/fabric/guest.sh \
 	tests/fabric/joined.sh \
+	tests/fabric/dat20_wrapped.sh \
 	tests/fabric/rdma.sh \
 	tests/fabric/stage1 \
 	tests/fabric/stage2 \

@@ -3,7 +3,7 @@
 # What the tests of the wrappers have in common: a dat.conf of their own, TAP, and the story that a program tells of an adapter.
 # `story` is the program, tests/sdk/story or that for DAT 2.0.
 : "${top_srcdir:=.}"
-. "$top_srcdir/tests/harness/tap.sh"
+[ -n "${tap_dir-}" ] || . "$top_srcdir/tests/harness/tap.sh"
 unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
 libs=$PWD/.libs
 conf=$tap_dir/dat.conf

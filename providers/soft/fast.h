@@ -113,11 +113,10 @@ static inline __attribute__((always_inline)) bool
 soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTEXT cookie,
 		       unsigned int flags)
 {
-	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, DATP_SEND, cookie, flags);
 
 	if (!wqe || !soft_plain_way_locked(ep) ||
-	    !soft_mr_check_one(ia->own, soft_pz_id(ep->base.pz), iov, false))
+	    !soft_mr_check_known(ep, iov, false))
 		return false;
 	if (iov->len <= SOFT_PLAIN_CELL) {
 		if (!soft_plain_cell_locked(ep, iov))
@@ -168,7 +167,7 @@ soft_plain_rdma_locked(struct soft_ep *ep, const struct datp_sge *local, const s
 	if (!wqe || !ep->open ||
 	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED ||
 	    !soft_is_short(ep, len, remote) ||
-	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), local, op == DATP_RDMA_READ))
+	    !soft_mr_check_known(ep, local, op == DATP_RDMA_READ))
 		return false;
 	wqe->len = len;
 	ep->base.sq.posted++;
@@ -216,7 +215,7 @@ soft_plain_recv_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) ==
 		    DAT_EP_STATE_DISCONNECTED ||
 	    ep->soft_mark >= 0 || ep->hard_mark >= 0 ||
-	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), iov, true))
+	    !soft_mr_check_known(ep, iov, true))
 		return false;
 	wqe->len = iov->len;
 	soft_desc_post(ep, wqe->seq, iov, 1);
@@ -263,17 +262,14 @@ static inline __attribute__((always_inline)) bool soft_plain_next_locked(const s
 
 /* Returns true if the copy of a receive's list is valid and has room for `len` bytes. EP lock. */
 static inline __attribute__((always_inline)) bool
-soft_plain_room_locked(const struct soft_ep *ep, const struct datp_sge *sink, uint32_t n,
+soft_plain_room_locked(struct soft_ep *ep, const struct datp_sge *sink, uint32_t n,
 		       uint64_t len)
 {
-	const struct soft_mr *own = soft_ia(ep->base.obj.ia)->own;
-	uint32_t pz = soft_pz_id(ep->base.pz);
-
 	if (n == 1)
-		return len <= sink[0].len && soft_mr_check_one(own, pz, &sink[0], true);
+		return len <= sink[0].len && soft_mr_check_known(ep, &sink[0], true);
 	/* a valid segment ends within the address space, so the sum of two lengths does not wrap */
-	return sink[0].len && sink[1].len && soft_mr_check_one(own, pz, &sink[0], true) &&
-	       soft_mr_check_one(own, pz, &sink[1], true) && len <= sink[0].len + sink[1].len;
+	return sink[0].len && sink[1].len && soft_mr_check_known(ep, &sink[0], true) &&
+	       soft_mr_check_known(ep, &sink[1], true) && len <= sink[0].len + sink[1].len;
 }
 
 /*
@@ -283,7 +279,7 @@ soft_plain_room_locked(const struct soft_ep *ep, const struct datp_sge *sink, ui
  * executor has filled the receive already. EP lock.
  */
 static inline __attribute__((always_inline)) uint32_t
-soft_plain_sink_locked(const struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
+soft_plain_sink_locked(struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
 {
 	const struct datp_wq *rq = &ep->base.rq;
 	const struct soft_desc *desc;

@@ -197,6 +197,8 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	uint32_t index = SOFT_MR_INDEX(lmr->lmr_context);
 
 	(void)mr_kill(&ia->own[index]);
+	/* sequentially consistent, as mr_kill(), for soft_mr_check_known(): whoever reads the new number finds the region dead */
+	atomic_fetch_add(&ia->mr_ends, 1);
 	(void)mr_kill(&ia->mr[index]);
 	soft_mr_quiesce(ia, lmr->lmr_context, true);
 	/* only now, because the bounce thread has served the executors that were waited for: see mr_owned() */
@@ -341,6 +343,18 @@ enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
 			return err;
 	}
 	return DATP_OK;
+}
+
+bool soft_mr_check_new(struct soft_ep *ep, const struct datp_sge *seg, bool sink, uint64_t ends)
+{
+	const struct datp_pz *pz = ep->base.pz;
+	const struct soft_mr *own = soft_ia(ep->base.obj.ia)->own;
+	struct soft_range range;
+
+	if (!soft_mr_check_one(own, soft_pz_id(pz), seg, sink) || !soft_mr_get(own, seg->lmr_context, &range))
+		return false;
+	ep->known[sink] = (struct soft_known){ seg->lmr_context, ends, pz, range.addr, range.len };
+	return true;
 }
 
 bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote,

@@ -82,6 +82,25 @@ soft_mr_check_one(const struct soft_mr *table, uint32_t pz, const struct datp_sg
 	       (sink ? range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG : range.priv);
 }
 
+/* Does what soft_mr_check_known() does, and notes the region. */
+bool soft_mr_check_new(struct soft_ep *ep, const struct datp_sge *seg, bool sink, uint64_t ends);
+
+/*
+ * Returns true if one local segment is valid for this endpoint; `sink`: it will be written to. Most segments lie in the same
+ * region as the last one, which need not be looked up again as long as no region has ended. EP lock: soft_lmr_free() waits
+ * for those that hold it and have read the old number.
+ */
+static inline __attribute__((always_inline)) bool soft_mr_check_known(struct soft_ep *ep, const struct datp_sge *seg, bool sink)
+{
+	const struct soft_known *known = &ep->known[sink];
+	/* acquire: with a new number, the lookup in soft_mr_check_new() finds which regions have ended */
+	uint64_t ends = atomic_load_explicit(&soft_ia(ep->base.obj.ia)->mr_ends, memory_order_acquire);
+
+	if (__builtin_expect(known->context != seg->lmr_context || known->ends != ends || known->pz != ep->base.pz, 0))
+		return soft_mr_check_new(ep, seg, sink, ends);
+	return datp_range_holds(known->addr, known->len, seg->addr, seg->len);
+}
+
 enum datp_err soft_mr_check_list(const struct soft_mr *table, uint32_t pz,
 				 const struct datp_sge *iov, int n, bool sink);
 

@@ -211,6 +211,14 @@ struct soft_unexpected {
 	unsigned char data[SOFT_INLINE]; /* of a payload that came in the cell */
 };
 
+/* The region in which a segment was found valid for an endpoint. It holds for that PZ and until a region ends. mr.h */
+struct soft_known {
+	uint32_t context;
+	uint64_t ends; /* soft_ia.mr_ends at that time */
+	const struct datp_pz *pz;
+	uint64_t addr, len;
+};
+
 struct soft_ep {
 	struct datp_ep base;
 	struct datp_bias bias; /* of the EP lock */
@@ -225,6 +233,7 @@ struct soft_ep {
 	_Atomic uint32_t
 		accepting;   /* passive side: the generation, from the reply until the peer is connected; else 0 */
 	_Atomic uint32_t establishing; /* threads that have seen that the peer is connected and may be reporting it */
+	struct soft_known known[2]; /* of the last short segment that was read, and of the last that was written to. EP lock */
 	bool failing;	     /* an operation has failed: nothing more is executed, the teardown follows */
 	bool draining;	     /* graceful disconnect: the teardown begins when the last request is done */
 	bool draining_done;  /* and the service thread has been asked to begin it */
@@ -394,6 +403,7 @@ struct soft_ia {
 	/* Regions. mr.c */
 	struct soft_mr *mr;	/* the table that peers see, and can write to */
 	struct soft_mr *own;	/* a copy without the windows in private memory, for our own accesses */
+	_Atomic uint64_t mr_ends; /* counts the regions that have ended */
 	struct datp_lmr **lmrs; /* by index; soft_ia.lock for writing */
 	_Atomic uint32_t *mr_gen; /* last generation used, by index */
 	uint32_t *mr_free;	/* a ring of free indices, oldest first */

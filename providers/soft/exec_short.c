@@ -134,5 +134,5 @@ void soft_short_rdma(struct soft_ep *ep, struct datp_wqe *wqe, const struct datp
 		return;
 	}
 	ep->sq_reaped++;
-	datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, false);
+	soft_request_done(ep, wqe, wqe->len);
 }

@@ -127,7 +127,7 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 	}
 	ep->msg++;
 	ep->base.sq.posted++;
-	datp_wqe_done(wqe, DAT_DTO_SUCCESS, iov->len, false);
+	soft_request_done(ep, wqe, iov->len);
 	return true;
 }
 

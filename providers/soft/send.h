@@ -126,6 +126,27 @@ static inline bool soft_queue_is_whole(const struct soft_ep *ep)
 	return atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) - ep->sq_reaped == sq->posted - sq->finished;
 }
 
+/* Completes a request that has succeeded, the last one that was posted: as datp_wqe_done(). EP lock. */
+static inline __attribute__((always_inline)) void soft_request_done(struct soft_ep *ep, struct datp_wqe *wqe, uint64_t len)
+{
+	struct datp_wq *sq = &ep->base.sq;
+
+	/*
+	 * A suppressed completion that no other one precedes only gives its slot back. acquire: pairs with a reaper's release.
+	 * No other thread changes the word, because every slot that has been posted is free
+	 */
+	if ((wqe->post_flags & DAT_COMPLETION_SUPPRESS_FLAG) &&
+	    atomic_load_explicit(&sq->reaped, memory_order_acquire) == wqe->seq) {
+		/* relaxed: read under the EP lock */
+		atomic_store_explicit(&wqe->done, DATP_WQE_SILENT, memory_order_relaxed);
+		sq->finished = wqe->seq + 1;
+		/* release: as a reaper's */
+		atomic_store_explicit(&sq->reaped, wqe->seq + 1, memory_order_release);
+	} else {
+		datp_wqe_done(wqe, DAT_DTO_SUCCESS, len, false);
+	}
+}
+
 /* Returns true if there is credit for one more eager message to the peer. EP lock, open. */
 static inline bool soft_send_credit(struct soft_ep *ep)
 {

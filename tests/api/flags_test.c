@@ -65,6 +65,26 @@ static void suppressed_success_is_not_told(void)
 	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 64);
 }
 
+/* Requests behind a completion that has not been taken keep their places: the queue gets full, and the completion stays. */
+static void suppressed_requests_do_not_overtake_a_completion(void)
+{
+	enum { DEEP = 4, MANY = 4 * DEEP };
+	DAT_EP_ATTR attr = { .max_request_dtos = DEEP, .max_recv_dtos = MANY };
+	int posted = 0;
+
+	make(&attr);
+	for (uint64_t n = 0; n < MANY; n++)
+		REQUIRE_DAT(recv_with(&pair.b, n, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 1, 0), DAT_SUCCESS);
+	while (posted < MANY - 1 && api_send(pair.a.ep, &buf, 0, 64, 100, SUPPRESS) == DAT_SUCCESS)
+		posted++;
+	CHECK(posted < MANY - 1);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, 64);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 0, 64, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 64);
+	API_QUIET(pair.a.request);
+}
+
 static void suppressed_failure_is_told(void)
 {
 	DAT_RMR_TRIPLET bad = api_target(&buf, MB, 64);
@@ -471,6 +491,7 @@ static void queue_is_still_usable_after_very_many_suppressed_posts(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(suppressed_success_is_not_told),
+	CHECK_TEST(suppressed_requests_do_not_overtake_a_completion),
 	CHECK_TEST(suppressed_failure_is_told),
 	CHECK_TEST(nothing_behind_a_request_that_fails_succeeds),
 	CHECK_TEST(suppressed_posts_are_flushed_aloud),

@@ -71,11 +71,11 @@ enum {
 	CQ_SPARE = 65536,
 	/*
 	 * The first endpoint may be a small one, for control messages, and the others deep. So the spare entries are at
-	 * least CQ_FLOOR, or the CQ_SHARE-th part of what the adapter has left if that is less: however many EVDs
-	 * there are, the floor never uses up what the adapter has.
+	 * least this part (1/64) of what the adapter has left above CQ_KEPT, which is 8192 for its first EVD. However
+	 * many EVDs there are, CQ_KEPT entries are left for those whose first endpoint needs more.
 	 */
-	CQ_FLOOR = 8192,
-	CQ_SHARE = 64,
+	CQ_FLOOR = 64,
+	CQ_KEPT = RDMA_CQ_SPARE / 2,
 	/* on a CQ that cannot grow, requests leave this fraction (1/4) to the receives */
 	CQ_RECEIVES = 4,
 };
@@ -217,15 +217,15 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 static uint32_t spare_of(const struct rdma_cqset *set, uint32_t whole)
 {
 	uint32_t limit = (uint32_t)set->ia->dev.max_cqe;
-	uint64_t spare = (uint64_t)whole * (CQ_ENDPOINTS - 1), floor = set->ia->cq_spare / CQ_SHARE;
+	uint32_t left = set->ia->cq_spare, floor = left > CQ_KEPT ? (left - CQ_KEPT) / CQ_FLOOR : 0;
+	uint64_t spare = (uint64_t)whole * (CQ_ENDPOINTS - 1);
 
 	if (!set->ia->rigid || set->live > 1 || whole >= limit)
 		return 0;
-	floor = floor < CQ_FLOOR ? floor : CQ_FLOOR;
 	spare = spare > floor ? spare : floor;
 	spare = spare < CQ_SPARE ? spare : CQ_SPARE;
 	spare = spare < limit - whole ? spare : limit - whole;
-	return spare < set->ia->cq_spare ? (uint32_t)spare : set->ia->cq_spare;
+	return spare < left ? (uint32_t)spare : left;
 }
 
 /* A CQ that has receives of connected endpoints gets another beside it. cq_lock and poll lock. */

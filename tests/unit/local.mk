@@ -23,6 +23,12 @@ tests_unit_rdma_devices_test_SOURCES = tests/unit/rdma_devices_test.c
 tests_unit_rdma_devices_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
 tests_unit_rdma_devices_test_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 tests_unit_rdma_devices_test_LDADD = librdma_core.la libdatp.la $(HARNESS_LIBS)
+check_PROGRAMS += tests/unit/rdma_cq_test
+TESTS += tests/unit/rdma_cq_test
+tests_unit_rdma_cq_test_SOURCES = tests/unit/rdma_cq_test.c
+tests_unit_rdma_cq_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
+tests_unit_rdma_cq_test_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
+tests_unit_rdma_cq_test_LDADD = librdma_core.la libdatp.la $(HARNESS_LIBS)
 endif
 
 if !SANITIZED

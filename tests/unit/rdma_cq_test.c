@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How many completion queues an EVD gets over a device that cannot resize one, as endpoints are created and connected. The
+ * functions of libibverbs that the provider calls are the test's own, so no device is needed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "providers/rdma/rdma_cq.h"
+
+enum { LARGEST = 1 << 20, DEEP = 1024, SMALL = 8, SETS = 500 };
+
+static struct ibv_context verbs;
+static struct rdma_ia ia;
+static struct datp_evd evd;
+static struct rdma_cqset sets[SETS], *set = &sets[0];
+static _Atomic uint32_t poll_lock;
+static bool resizes; /* the device can resize a completion queue */
+static int queues;   /* completion queues that exist */
+
+/* ------------------------------------------------------------------ the device */
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct ibv_comp_channel *channel = calloc(1, sizeof(*channel));
+
+	if (!channel)
+		return NULL;
+	channel->context = context;
+	channel->fd = eventfd(0, EFD_CLOEXEC);
+	return channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
+	return 0;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	(void)channel, (void)cq, (void)context;
+	return -1;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)cq_context, (void)channel, (void)vector;
+	if (!cq)
+		return NULL;
+	cq->context = context;
+	cq->cqe = cqe;
+	queues++;
+	return cq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	free(cq);
+	queues--;
+	return 0;
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	if (!resizes)
+		return EOPNOTSUPP;
+	cq->cqe = cqe;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ endpoints */
+
+static void begin(void)
+{
+	memset(&ia, 0, sizeof(ia));
+	memset(sets, 0, sizeof(sets));
+	ia.base.name = "dev0";
+	ia.verbs = &verbs;
+	ia.dev.max_cqe = LARGEST;
+	ia.cq_spare = RDMA_CQ_SPARE;
+	pthread_mutex_init(&ia.cq_lock, NULL);
+	resizes = false;
+	queues = 0;
+}
+
+static void end(void)
+{
+	for (int i = 0; i < SETS; i++)
+		rdma_cqset_fini(&sets[i]);
+	CHECK_EQ_INT(queues, 0);
+	CHECK_EQ_INT(ia.cq_spare, RDMA_CQ_SPARE);
+	unsetenv("DAT_LOG");
+}
+
+static void evd_made(struct rdma_cqset *of)
+{
+	REQUIRE_EQ_INT(rdma_cqset_init(of, &ia, &evd, &poll_lock, 8), DATP_OK);
+}
+
+/*
+ * Makes an endpoint with that many receives and requests, which complete on the EVD, and connects it. Returns the completion
+ * queue of its receives.
+ */
+static struct rdma_cq *connected(struct rdma_cqset *on, uint32_t depth)
+{
+	struct rdma_cq *receives, *requests;
+
+	REQUIRE_EQ_INT(rdma_cqset_reserve(on, RDMA_RECEIVES, depth, 2 * depth, &receives), DATP_OK);
+	REQUIRE_EQ_INT(rdma_cqset_reserve(on, RDMA_REQUESTS, depth, 2 * depth, &requests), DATP_OK);
+	rdma_cqset_settle(on, receives);
+	return receives;
+}
+
+/* ------------------------------------------------------------------ tests */
+
+static void endpoints_of_1024_receives_share_a_queue(void)
+{
+	struct rdma_cq *first;
+
+	evd_made(set);
+	first = connected(set, DEEP);
+	for (int i = 1; i < 4; i++)
+		CHECK(connected(set, DEEP) == first);
+	CHECK_EQ_INT(queues, 1);
+}
+
+static void receives_share_a_queue_longer_than_requests(void)
+{
+	struct rdma_cq *first;
+	int more = 0;
+
+	evd_made(set);
+	first = connected(set, DEEP);
+	while (connected(set, DEEP) == first)
+		more++;
+	CHECK(more >= 16);
+}
+
+/* Without the least number of spare entries, each of the deep endpoints has a queue of its own, or nearly so. */
+static void deep_endpoints_behind_a_small_one_share_its_queue(void)
+{
+	struct rdma_cq *first;
+
+	evd_made(set);
+	first = connected(set, SMALL);
+	for (int i = 0; i < 4; i++)
+		CHECK(connected(set, DEEP) == first);
+}
+
+/* Each of many EVDs has spare entries for endpoints like its first, because the least number gets smaller with each of them. */
+static void least_number_does_not_use_up_the_spare_entries(void)
+{
+	for (int i = 0; i < SETS; i++) {
+		const struct rdma_cq *cq;
+
+		evd_made(&sets[i]);
+		cq = connected(&sets[i], SMALL);
+		CHECK(cq->size >= 16 * 2 * SMALL);
+	}
+	CHECK(ia.cq_spare > 0);
+}
+
+static void a_queue_that_can_be_resized_is_the_only_one(void)
+{
+	struct rdma_cq *first;
+
+	resizes = true;
+	evd_made(set);
+	first = connected(set, SMALL);
+	CHECK(first->size < DEEP);
+	for (int i = 0; i < 16; i++)
+		CHECK(connected(set, DEEP) == first);
+	CHECK_EQ_INT(queues, 1);
+}
+
+/* Endpoints that are not connected yet move to a larger queue, so there is only one when they are. */
+static void second_queue_is_told_of_at_level_debug(void)
+{
+	struct rdma_cq *first;
+	const char *said;
+
+	setenv("DAT_LOG", "debug", 1);
+	evd_made(set);
+	check_stderr_begin();
+	first = connected(set, SMALL);
+	while (set->live == 1)
+		connected(set, DEEP);
+	CHECK(connected(set, SMALL) == first);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, "dev0: an EVD needs another completion queue, its number 2, for requests only, because the device "
+			    "cannot resize one: see opendat-ib(7)");
+	CHECK(!strstr(said, "for receives"));
+	check_stderr_begin();
+	while (connected(set, DEEP) == first)
+		;
+	CHECK_HAS_STR(check_stderr_end(), "for receives as well");
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(endpoints_of_1024_receives_share_a_queue),
+	CHECK_TEST(receives_share_a_queue_longer_than_requests),
+	CHECK_TEST(deep_endpoints_behind_a_small_one_share_its_queue),
+	CHECK_TEST(least_number_does_not_use_up_the_spare_entries),
+	CHECK_TEST(a_queue_that_can_be_resized_is_the_only_one),
+	CHECK_END
+};
+
+/* The process reads DAT_LOG once, before its first message, so this suite is the first. */
+static const struct check_test debug_tests[] = {
+	CHECK_TEST(second_queue_is_told_of_at_level_debug),
+	CHECK_END
+};
+
+static const struct check_suite cq = { .name = "rdma_cq", .setup = begin, .teardown = end, .tests = tests };
+static const struct check_suite debug = { .name = "rdma_cq at level debug", .setup = begin, .teardown = end, .tests = debug_tests };
+
+CHECK_SUITES(&debug, &cq);

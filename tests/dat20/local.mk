@@ -42,7 +42,7 @@ template20_la_SOURCES = sdk/template/template.c
 template20_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 template20_la_LDFLAGS = $(ODD_LDFLAGS)
 template20_la_LIBADD = libdatp.la
-template_sdk07_la_SOURCES = tests/dat20/sdk07.c
+template_sdk07_la_SOURCES = tests/dat20/sdk07.c tests/dat20/template07.h
 template_sdk07_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.7 -I$(top_srcdir) $(AM_CPPFLAGS)
 template_sdk07_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 template_sdk07_la_LDFLAGS = $(ODD_LDFLAGS)

@@ -40,4 +40,4 @@ static DAT_RETURN (*const traps[])(void) = { trap, trap, trap, trap, trap };
 		datp_plugin_fini(&trapped.plugin, info);							\
 	}
 
-#include "sdk/template/template.c"
+#include "template07.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Traps of rdma_cm and verbs that the providers avoid. The tests observe the providers' verbs calls, imitate events that the
- * kernel sends rarely, and connect to a foreign peer ("stranger"): a process that uses rdma_cm and verbs without the
- * providers, and does what they never do. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * kernel sends rarely, and connect to a foreign peer (stranger.h). The program runs in a guest of the lab, over the adapter that
+ * OPENDAT_TEST_IA names.
  */
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <semaphore.h>
@@ -15,164 +14,12 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "stranger.h"
 #include "twist.h"
-
-#define FOREIGN		 7472 /* port of a foreign server */
 
 static struct api_buf buf;
 
-/* ------------------------------------------------------------------ a stranger */
-
-static struct {
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
-	struct ibv_context *verbs;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	struct ibv_mr *mr;
-	unsigned char mem[64];
-	bool reads; /* its queue pair can read, though it asks the peer for no reads */
-	struct rdma_conn_param told; /* the peer's parameters that came with the last event */
-} raw;
-
-/* Waits for the next event, which must be of this type. Returns its status and, if `id` is not NULL, stores its id there. */
-static int raw_event(enum rdma_cm_event_type type, struct rdma_cm_id **id)
-{
-	struct pollfd fd = { .fd = raw.channel->fd, .events = POLLIN };
-	struct rdma_cm_event *event;
-	int status;
-
-	REQUIRE_EQ_INT(poll(&fd, 1, (int)check_patience_ms()), 1);
-	REQUIRE_EQ_INT(rdma_get_cm_event(raw.channel, &event), 0);
-	REQUIRE_EQ_STR(rdma_event_str(event->event), rdma_event_str(type));
-	status = event->status;
-	raw.told = event->param.conn;
-	if (id)
-		*id = event->id;
-	rdma_ack_cm_event(event);
-	return status;
-}
-
-static void raw_modify(enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = { .qp_state = state };
-	int mask;
-
-	REQUIRE_EQ_INT(rdma_init_qp_attr(raw.id, &attr, &mask), 0);
-	if (raw.reads)
-		attr.max_rd_atomic = 1;
-	REQUIRE_EQ_INT(ibv_modify_qp(raw.qp, &attr, mask), 0);
-}
-
-/* Creates a queue pair in the state INIT on the device of raw.id. */
-static void raw_queue_pair(void)
-{
-	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC
-	};
-
-	/* librdmacm's context may have been opened before the fork, and the kernel refuses requests of a child through that one. */
-	REQUIRE((raw.verbs = ibv_open_device(raw.id->verbs->device)) != NULL);
-	REQUIRE((raw.pd = ibv_alloc_pd(raw.verbs)) != NULL);
-	REQUIRE((raw.cq = ibv_create_cq(raw.verbs, 16, NULL, NULL, 0)) != NULL);
-	REQUIRE((raw.mr = ibv_reg_mr(raw.pd, raw.mem, sizeof(raw.mem), IBV_ACCESS_LOCAL_WRITE)) !=
-		NULL);
-	attr.send_cq = attr.recv_cq = raw.cq;
-	REQUIRE((raw.qp = ibv_create_qp(raw.pd, &attr)) != NULL);
-	raw_modify(IBV_QPS_INIT);
-}
-
-/* Connects up to the peer's answer, and does not confirm that. */
-static void raw_connect(void)
-{
-	struct rdma_conn_param param = { .responder_resources = 1, .retry_count = 7 };
-	struct sockaddr_in at;
-
-	check_get(CHECK_PARENT, &at, sizeof(at));
-	REQUIRE((raw.channel = rdma_create_event_channel()) != NULL);
-	REQUIRE_EQ_INT(rdma_create_id(raw.channel, &raw.id, NULL, RDMA_PS_TCP), 0);
-	REQUIRE_EQ_INT(rdma_resolve_addr(raw.id, NULL, (struct sockaddr *)&at, 4000), 0);
-	raw_event(RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
-	REQUIRE_EQ_INT(rdma_resolve_route(raw.id, 4000), 0);
-	raw_event(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
-	raw_queue_pair();
-	param.qp_num = raw.qp->qp_num;
-	REQUIRE_EQ_INT(rdma_connect(raw.id, &param), 0);
-	raw_event(RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
-	raw_modify(IBV_QPS_RTR);
-	raw_modify(IBV_QPS_RTS);
-}
-
-/* Listens on port FOREIGN of the address that the parent sends, and signals the parent. */
-static void raw_listen(void)
-{
-	struct rdma_cm_id *listener;
-	struct sockaddr_in at;
-
-	check_get(CHECK_PARENT, &at, sizeof(at));
-	at.sin_port = htons(FOREIGN);
-	REQUIRE((raw.channel = rdma_create_event_channel()) != NULL);
-	REQUIRE_EQ_INT(rdma_create_id(raw.channel, &listener, NULL, RDMA_PS_TCP), 0);
-	REQUIRE_EQ_INT(rdma_bind_addr(listener, (struct sockaddr *)&at), 0);
-	REQUIRE_EQ_INT(rdma_listen(listener, 4), 0);
-	check_signal(CHECK_PARENT);
-}
-
-static void raw_accept(void)
-{
-	struct rdma_conn_param param = { .responder_resources = 1, .rnr_retry_count = 7 };
-
-	raw_listen();
-	raw_event(RDMA_CM_EVENT_CONNECT_REQUEST, &raw.id);
-	raw_queue_pair();
-	raw_modify(IBV_QPS_RTR);
-	raw_modify(IBV_QPS_RTS);
-	param.qp_num = raw.qp->qp_num;
-	REQUIRE_EQ_INT(rdma_accept(raw.id, &param), 0);
-	raw_event(RDMA_CM_EVENT_ESTABLISHED, NULL);
-}
-
-static void raw_send(void)
-{
-	struct ibv_sge sge = { .addr = (uintptr_t)raw.mem,
-			       .length = sizeof(raw.mem),
-			       .lkey = raw.mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge,
-				  .num_sge = 1,
-				  .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED },
-			   *bad;
-
-	REQUIRE_EQ_INT(ibv_post_send(raw.qp, &wr, &bad), 0);
-}
-
-/* Reads from the address and key that the parent sends into raw.mem. Returns the status of the completion. */
-static enum ibv_wc_status raw_read(void)
-{
-	uint64_t until = check_now_ms() + check_patience_ms();
-	struct ibv_sge sge = { .addr = (uintptr_t)raw.mem,
-			       .length = sizeof(raw.mem),
-			       .lkey = raw.mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge,
-				  .num_sge = 1,
-				  .opcode = IBV_WR_RDMA_READ,
-				  .send_flags = IBV_SEND_SIGNALED },
-			   *bad;
-	DAT_RMR_TRIPLET from;
-	struct ibv_wc wc;
-	int got;
-
-	check_get(CHECK_PARENT, &from, sizeof(from));
-	wr.wr.rdma.remote_addr = from.target_address;
-	wr.wr.rdma.rkey = from.rmr_context;
-	REQUIRE_EQ_INT(ibv_post_send(raw.qp, &wr, &bad), 0);
-	while ((got = ibv_poll_cq(raw.cq, 1, &wc)) == 0 && check_now_ms() < until)
-		check_nap();
-	REQUIRE_EQ_INT(got, 1);
-	return wc.status;
-}
+/* ------------------------------------------------------------------ the passive side */
 
 /* The passive side: an endpoint, and the address of the service point that the stranger connects to. */
 struct host {
@@ -392,7 +239,7 @@ static void server_that_asked_for_no_reads_can_read(void)
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	check_put(stranger, api_address(), sizeof(struct sockaddr_in));
 	check_await(stranger);
-	REQUIRE_DAT(api_connect(end.ep, FOREIGN), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(end.ep, STRANGER_PORT), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	let_read(stranger);
 }
@@ -468,7 +315,7 @@ static void accepted_connection_that_is_ended_at_once_shows_each_receive_once(vo
 	API_DTO(ended.recv, ended.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	sem_post(&twist.gate);
 	/* The service thread handles its events in order, so the held-up event has been handled before this rejection arrives. */
-	REQUIRE_DAT(api_connect(other.ep, FOREIGN), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(other.ep, STRANGER_PORT), DAT_SUCCESS);
 	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	API_EMPTY(ended.recv);
 	check_signal(sender);
@@ -588,7 +435,7 @@ static void rejection_in_another_language_is_the_networks(void)
 		struct api_end end;
 
 		api_end_make(&end, NULL);
-		REQUIRE_DAT(api_connect(end.ep, FOREIGN), DAT_SUCCESS);
+		REQUIRE_DAT(api_connect(end.ep, STRANGER_PORT), DAT_SUCCESS);
 		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	}
 	check_join(stranger);

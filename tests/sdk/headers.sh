@@ -7,7 +7,7 @@ headers='bias fork lmr_table options provider timer wrap'
 structs='datp_obj datp_ia datp_lmr datp_rmr datp_sge datp_node datp_wqe datp_wq datp_evd datp_srq datp_ep datp_sp datp_cr datp_ia_attr datp_ops
 	datp_plugin datp_bias datp_fork_fd datp_fork_own datp_known_lmr datp_lmr_table datp_option datp_options datp_timer datp_wrap datp_wrapper'
 
-# language standard compiler
+# alone LANGUAGE STANDARD COMPILER: checks that each header compiles by itself, and twice
 alone()
 {
 	local header ext=c bad=0
@@ -20,7 +20,7 @@ alone()
 	return $bad
 }
 
-# compiler: the sources that an author begins from
+# template COMPILER: checks that the sources which an author begins from compile
 template()
 {
 	local source bad=0
@@ -31,7 +31,7 @@ template()
 	return $bad
 }
 
-# language standard compiler: prints the sizes, and where the fields are that libdatp reads inline
+# layout LANGUAGE STANDARD COMPILER: prints the sizes, and where the fields are that libdatp reads inline
 layout()
 {
 	local ext=c name
@@ -58,7 +58,7 @@ layout()
 # No function of libdatp is called, but inlined functions refer to some.
 libs() { echo "-Wl,--unresolved-symbols=ignore-all"; }
 
-# language standard compiler: a head that comes first compiles, and one that does not is refused by DUTY-06
+# head_first LANGUAGE STANDARD COMPILER: checks that a head that comes first compiles, and one that does not is refused by DUTY-06
 head_first()
 {
 	local ext=c members
@@ -76,7 +76,7 @@ head_first()
 	done
 }
 
-# language standard compiler: an option whose field has the right type compiles, and others are refused
+# option_fields LANGUAGE STANDARD COMPILER: checks that an option whose field has the right type compiles, and others are refused
 option_fields()
 {
 	local ext=c option good='DATP_OPTION_COUNT("a", struct my, count, 1, 0, 5, "how many")'

@@ -50,11 +50,23 @@ seeds()
 	esac
 }
 
+# add_found TARGET: adds its inputs of tests/fuzz/found
+add_found()
+{
+	local target input n=0
+	while read -r target input; do
+		[ "$target" = "$1" ] || continue
+		n=$((n + 1))
+		base64 -d <<<"$input" >"$tap_dir/seeds/found$n"
+	done <"$top_srcdir/tests/fuzz/found"
+}
+
 # fuzzed TARGET: succeeds if no input crashes or hangs it
 fuzzed()
 {
 	mkdir -p "$tap_dir/found" "$tap_dir/new"
 	seeds "$1"
+	add_found "$1"
 	"tests/fuzz/$1_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -verbosity=0 -close_fd_mask=1 \
 		-print_final_stats=1 -artifact_prefix="$tap_dir/found/" "$tap_dir/new" "$tap_dir/seeds" >"$tap_dir/log" 2>&1 && {
 		grep -q 'number_of_executed_units: [0-9]\{3,\}' "$tap_dir/log" && return 0

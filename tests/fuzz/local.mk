@@ -38,7 +38,7 @@ CLEANFILES += tests/fuzz/conf_fuzz $(FUZZ_TARGETS)
 if !SANITIZED
 TESTS += tests/fuzz/conf_fuzz.sh tests/fuzz/fuzz.sh tests/fuzz/handshake_fuzz.sh
 endif
-EXTRA_DIST += tests/fuzz/fuzz.sh tests/fuzz/files_fuzz.c tests/fuzz/remote_fuzz.c tests/fuzz/ctl_fuzz.c tests/fuzz/wire_fuzz.c
+EXTRA_DIST += tests/fuzz/fuzz.sh tests/fuzz/found tests/fuzz/files_fuzz.c tests/fuzz/remote_fuzz.c tests/fuzz/ctl_fuzz.c tests/fuzz/wire_fuzz.c
 EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dict tests/fuzz/corpus
 
 # The handshake of the soft provider. The provider's sources are compiled anew with sanitizers; libdatp is linked as it is, without.

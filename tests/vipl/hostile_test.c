@@ -4,7 +4,9 @@
  * nothing, or are stopped. The victim is the test itself. Its calls return, and an honest peer is served afterwards.
  */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,16 +18,51 @@
 
 enum {
 	MANY = 100,	   /* verdicts whose connections the peer does not end; libvipl keeps 64 of them */
-	GARBAGE = 40,	   /* requests */
+	OPEN_MOST = 80,	   /* verdicts whose connections are open at once: a few more, because their ends arrive later */
+	WAITING = 64,	   /* clients that libvipl keeps for VipConnectWait() */
+	AT_ONCE_MOST = 64, /* connection events that libvipl may handle before it looks at what else there is to do */
+	BREAKS = 10,	   /* connections that a peer breaks; libvipl has a line for three in ten seconds */
+	GARBAGE = 48,	   /* requests */
+	BEFORE = 20,	   /* of the private data, what is before the discriminators */
 	HELLO = 52,	   /* the longest private data of libvipl */
 	MEMORY = 8192,
 	RECEIVE = 256,
+	ADAPTERS_MS = 30000, /* the time after which the adapter gives up an accept */
 	SOON_MS = 1500,	   /* the time after which the library gives up a peer that has stopped */
 	STEP_MS = 100,
 };
 
 static struct side s;
 static pid_t peer;
+
+/* ------------------------------------------------------------------ the victim's events */
+
+/* How many events a thread takes off one EVD without a look at another one; a thread waits while `held` is set. */
+static struct {
+	_Atomic bool held;
+	_Atomic int most;
+} taken;
+
+static __thread DAT_EVD_HANDLE taken_from;
+static __thread int taken_in_a_row;
+
+/* Replaces libdat's, also for libvipl. */
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	static _Atomic(DAT_RETURN (*)(DAT_EVD_HANDLE, DAT_EVENT *)) real;
+	DAT_RETURN ret;
+
+	if (!atomic_load(&real))
+		atomic_store(&real, (DAT_RETURN (*)(DAT_EVD_HANDLE, DAT_EVENT *))dlsym(RTLD_NEXT, "dat_evd_dequeue"));
+	while (atomic_load(&taken.held))
+		check_nap();
+	ret = atomic_load(&real)(evd, event);
+	taken_in_a_row = ret == DAT_SUCCESS && evd == taken_from ? taken_in_a_row + 1 : 1;
+	taken_from = evd;
+	if (taken_in_a_row > atomic_load(&taken.most))
+		atomic_store(&taken.most, taken_in_a_row);
+	return ret;
+}
 
 /* ------------------------------------------------------------------ a peer that is not libvipl */
 
@@ -147,6 +184,7 @@ static int verdict(void)
 
 static void close_side(void)
 {
+	atomic_store(&taken.held, false);
 	side_close(&s);
 }
 
@@ -244,6 +282,12 @@ static void spoil_hello(unsigned char *hello, DAT_COUNT *size, unsigned int roun
 		break;
 	case 5:
 		hello[6] = 16; /* longer than the data */
+		break;
+	case 6: /* the one discriminator is longer than it may be, and the other one so short that all of it is there */
+		memset(hello + BEFORE, 'x', HELLO - BEFORE);
+		*size = HELLO;
+		hello[round / 8 % 2 ? 6 : 7] = 24;
+		hello[round / 8 % 2 ? 7 : 6] = 8;
 		break;
 	default:
 		*size = (DAT_COUNT)(round % (HELLO + 1));
@@ -350,9 +394,10 @@ static const struct {
 	{ { 3 }, 16 },
 	{ { 1 }, 16 + RECEIVE + 1 },
 	{ { 1 }, MEMORY },
+	{ { 1 }, 16 + 8 }, /* one that a libvipl could send */
 };
 
-enum { MESSAGES = sizeof(messages) / sizeof(messages[0]) };
+enum { MESSAGES = sizeof(messages) / sizeof(messages[0]), CORRECT = MESSAGES - 1, TOO_LONG = MESSAGES - 2 };
 
 static void say(unsigned int which)
 {
@@ -425,7 +470,7 @@ static void ask_for_nobody(void *arg)
 {
 	static const char nobody[] = "nobody here";
 	unsigned char hello[HELLO];
-	int open = 0;
+	int open = 0, most = 0;
 
 	(void)arg;
 	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
@@ -438,9 +483,11 @@ static void ask_for_nobody(void *arg)
 		do {
 			event = next(foe.connect);
 			open += event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED ? 1 : -1;
+			most = open > most ? open : most;
 		} while (event.event_data.connect_event_data.ep_handle != foe.ep);
 		CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
+	CHECK(most <= OPEN_MOST);
 	/* the victim ends all connections */
 	while (open > 0) {
 		next(foe.connect);
@@ -461,6 +508,159 @@ static void clients_that_do_not_disconnect_are_disconnected(void)
 	check_join(peer);
 }
 
+/* Sends all requests before the first is answered. */
+static void ask_at_once(void *arg)
+{
+	unsigned char hello[HELLO];
+	DAT_COUNT size;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	size = hello_to("nobody here", UINT32_MAX, hello);
+	check_await(CHECK_PARENT);
+	for (int i = 0; i < MANY; i++)
+		ask(victims_disc(), size, hello);
+	check_signal(CHECK_PARENT);
+	for (int i = 0; i < MANY;)
+		i += next(foe.connect).event_number != DAT_CONNECTION_EVENT_DISCONNECTED;
+	check_signal(CHECK_PARENT);
+}
+
+static void flood_of_requests_does_not_keep_the_library(void)
+{
+	peer = check_fork(ask_at_once, NULL);
+	victim_listens();
+	tell_foe();
+	atomic_store(&taken.most, 0);
+	atomic_store(&taken.held, true);
+	check_signal(peer);
+	check_await(peer);
+	atomic_store(&taken.held, false);
+	check_await(peer);
+	CHECK(atomic_load(&taken.most) <= AT_ONCE_MOST);
+	check_join(peer);
+	others_are_served();
+}
+
+static void ask_many_times(void *arg)
+{
+	unsigned char hello[HELLO];
+	DAT_COUNT size;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	size = hello_to(victims_disc(), UINT32_MAX, hello);
+	for (int i = 0; i <= WAITING; i++)
+		ask(victims_disc(), size, hello);
+	/* the one that finds no place gets a verdict, and the others none yet */
+	CHECK_EQ_INT(verdict(), 2);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+static void clients_that_find_no_place_to_wait_are_told_so(void)
+{
+	peer = check_fork(ask_many_times, NULL);
+	victim_listens();
+	tell_foe();
+	check_await(peer);
+	others_are_served();
+	check_signal(peer);
+	check_join(peer);
+}
+
+/* Over an adapter where nobody greets a client's announcement of a greeting is wrong. Its first message is the program's. */
+static void announce_a_greeting(void *arg)
+{
+	unsigned char hello[HELLO];
+	DAT_COUNT size;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	size = hello_to(victims_disc(), UINT32_MAX, hello);
+	hello[3] = 8;
+	ask(victims_disc(), size, hello);
+	REQUIRE_EQ_INT(verdict(), 1);
+	say(CORRECT);
+	check_await(CHECK_PARENT);
+}
+
+static void greeting_where_nobody_greets_is_not_awaited(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	if (strncmp(adapter(), "iwarp-", 6) == 0)
+		check_skip("over iWARP clients greet");
+	peer = check_fork(announce_a_greeting, NULL);
+	victim_listens();
+	post_recv(&s, 0, RECEIVE);
+	tell_foe();
+	accept_next();
+	REQUIRE_VIP(VipRecvWait(s.vi, check_patience_ms(), &d), VIP_SUCCESS);
+	CHECK_EQ_INT(d->CS.Length, 8);
+	victim_parts();
+	check_signal(peer);
+	check_join(peer);
+	others_are_served();
+}
+
+static void break_each(void *arg)
+{
+	unsigned char hello[HELLO];
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	for (int i = 0; i < BREAKS; i++) {
+		DAT_COUNT size = hello_to(victims_disc(), UINT32_MAX, hello);
+
+		ask(victims_disc(), size, hello);
+		REQUIRE_EQ_INT(verdict(), 1);
+		check_await(CHECK_PARENT);
+		say(TOO_LONG);
+		check_await(CHECK_PARENT);
+		REQUIRE_DAT(dat_ep_free(foe.ep), DAT_SUCCESS);
+		check_signal(CHECK_PARENT);
+	}
+}
+
+static int times_said(const char *text, const char *words)
+{
+	int times = 0;
+
+	for (; (text = strstr(text, words)) != NULL; text++)
+		times++;
+	return times;
+}
+
+static void connections_that_break_do_not_use_up_the_log(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	peer = check_fork(break_each, NULL);
+	victim_listens();
+	tell_foe();
+	check_stderr_begin();
+	for (int i = 0; i < BREAKS; i++) {
+		post_recv(&s, 0, RECEIVE);
+		accept_next();
+		check_signal(peer);
+		/* over a device only who looks finds out */
+		VipRecvWait(s.vi, check_patience_ms(), &d);
+		REQUIRE_SOON(state_of(&s) == VIP_STATE_ERROR);
+		CHECK_VIP(VipDisconnect(s.vi), VIP_SUCCESS);
+		side_drain(&s);
+		check_signal(peer);
+		check_await(peer);
+	}
+	CHECK(times_said(check_stderr_end(), "a connection has broken") < BREAKS);
+	check_join(peer);
+	others_are_served();
+}
+
 /* ------------------------------------------------------------------ peers that are stopped */
 
 static void ask_and_wait(void *arg)
@@ -468,24 +668,23 @@ static void ask_and_wait(void *arg)
 	struct side client = { .nic = NULL };
 	union address local, remote;
 
-	(void)arg;
 	side_open_vi(&client);
 	check_await(CHECK_PARENT);
 	address_make(&client, "me", &local);
 	address_make(&client, "victim", &remote);
-	VipConnectRequest(client.vi, &local.net, &remote.net, SOON_MS, NULL);
+	VipConnectRequest(client.vi, &local.net, &remote.net, *(const VIP_ULONG *)arg, NULL);
 	for (;;)
 		pause();
 }
 
 /* Over iWARP the kernel confirms, and then the VI is connected. */
-static void accepting_a_stopped_client_returns(void)
+static void accept_a_stopped_client(VIP_ULONG timeout, uint64_t limit_ms)
 {
 	VIP_CONN_HANDLE conn;
 	uint64_t since;
 	VIP_RETURN ret;
 
-	peer = check_fork(ask_and_wait, NULL);
+	peer = check_fork(ask_and_wait, &timeout);
 	victim_listens();
 	post_recv(&s, 0, 64);
 	check_signal(peer);
@@ -494,8 +693,8 @@ static void accepting_a_stopped_client_returns(void)
 	since = check_now_ms();
 	ret = VipConnectAccept(conn, s.vi);
 	CHECK(ret == VIP_TIMEOUT || ret == VIP_SUCCESS);
-	/* the call returned at the client's timeout, and not at the adapter's */
-	CHECK(check_now_ms() - since < check_patience_ms() / 2);
+	/* the call returned at the client's timeout or its own, and not at the adapter's */
+	CHECK(check_now_ms() - since < limit_ms);
 	if (ret == VIP_SUCCESS) {
 		post_send(&s, 1, 8);
 		victim_parts();
@@ -505,6 +704,18 @@ static void accepting_a_stopped_client_returns(void)
 	REQUIRE(kill(peer, SIGCONT) == 0);
 	others_are_served();
 	check_kill(peer);
+}
+
+static void accepting_a_stopped_client_returns_by_its_timeout(void)
+{
+	accept_a_stopped_client(SOON_MS, check_patience_ms() / 2);
+}
+
+static void accepting_a_stopped_client_without_a_timeout_returns(void)
+{
+	if (check_is_brief())
+		check_skip("libvipl waits ten seconds for such a client");
+	accept_a_stopped_client(VIP_INFINITE, ADAPTERS_MS);
 }
 
 static void peer_with_a_stopped_one(void *arg)
@@ -541,6 +752,58 @@ static void connecting_to_a_stopped_peer_ends_by_its_timeout(void)
 		check_kill(peer);
 		side_close(&s);
 	}
+}
+
+/* Asks as libvipl's VipConnectPeerRequest() of "aa" does. It is stopped when the answer comes. */
+static void ask_as_a_peer(void *arg)
+{
+	unsigned char hello[HELLO];
+	char from[32], to[32];
+	DAT_COUNT size;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &mtu, sizeof(mtu));
+	foe_open();
+	disc_make("aa", from);
+	size = hello_to(disc_make("bb", to), UINT32_MAX, hello);
+	memcpy(hello + BEFORE, from, strlen(from));
+	memcpy(hello + BEFORE + strlen(from), to, strlen(to));
+	hello[3] = 1;
+	hello[6] = (unsigned char)strlen(from);
+	ask(to, size + hello[6], hello);
+	check_signal(CHECK_PARENT);
+	for (;;)
+		pause();
+}
+
+static void accepting_a_stopped_peer_ends_by_its_timeout(void)
+{
+	union address local, remote;
+	uint64_t since;
+	VIP_RETURN ret;
+
+	peer = check_fork(ask_as_a_peer, NULL);
+	side_open_vi(&s);
+	post_recv(&s, 0, 64);
+	address_make(&s, "bb", &local);
+	address_make(&s, "aa", &remote);
+	REQUIRE_VIP(VipConnectPeerRequest(s.vi, &local.net, &remote.net, 2 * SOON_MS), VIP_SUCCESS);
+	since = check_now_ms();
+	atomic_store(&taken.held, true);
+	tell_foe();
+	check_await(peer);
+	usleep(STEP_MS * 1000); /* so that the request is mostly there before the peer stops */
+	stop_peer();
+	atomic_store(&taken.held, false);
+	ret = VipConnectPeerWait(s.vi, &s.remote);
+	/* over iWARP the kernel confirms */
+	CHECK(ret == VIP_TIMEOUT || ret == VIP_SUCCESS);
+	CHECK(check_now_ms() - since < ADAPTERS_MS);
+	if (ret == VIP_SUCCESS)
+		victim_parts();
+	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
+	others_are_served();
+	check_kill(peer);
 }
 
 static void listen_and_be_stopped(void *arg)
@@ -605,13 +868,19 @@ static const struct check_test garbage_tests[] = {
 	CHECK_TEST(requests_that_are_not_libvipls_are_refused),
 	CHECK_TEST(answers_that_are_not_libvipls_are_no_match),
 	CHECK_TEST(messages_that_are_not_libvipls_stay_in_their_receive),
+	CHECK_TEST(greeting_where_nobody_greets_is_not_awaited),
 	CHECK_TEST(clients_that_do_not_disconnect_are_disconnected),
+	CHECK_TEST(flood_of_requests_does_not_keep_the_library),
+	CHECK_TEST(clients_that_find_no_place_to_wait_are_told_so),
+	CHECK_TEST(connections_that_break_do_not_use_up_the_log),
 	CHECK_END,
 };
 
 static const struct check_test stopping_tests[] = {
-	CHECK_TEST(accepting_a_stopped_client_returns),
+	CHECK_TEST(accepting_a_stopped_client_returns_by_its_timeout),
+	CHECK_TEST(accepting_a_stopped_client_without_a_timeout_returns),
 	CHECK_TEST(connecting_to_a_stopped_peer_ends_by_its_timeout),
+	CHECK_TEST(accepting_a_stopped_peer_ends_by_its_timeout),
 	CHECK_TEST(asking_a_stopped_server_ends_by_its_timeout),
 	CHECK_TEST(ending_a_connection_does_not_wait_for_a_stopped_peer),
 	CHECK_END,

@@ -69,6 +69,8 @@ tests_vipl_habit_test_LDADD = $(VIPL_TEST_LIBS)
 # its peers use the adapter without libvipl
 tests_vipl_hostile_test_SOURCES = tests/vipl/hostile_test.c
 tests_vipl_hostile_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+# its dat_evd_dequeue() interposes libdat's
+tests_vipl_hostile_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_vipl_hostile_test_LDADD = $(VIPL_TEST_LIBS) libdat.la
 
 tests_vipl_identity_test_SOURCES = tests/vipl/identity_test.c

@@ -49,7 +49,7 @@ static void queue_event_locked(struct datp_ep *ep, struct conn_note *note, DAT_E
 	count_event_locked(ep, number);
 	if (!ep->connect_evd)
 		return;
-	count_add(&evd_priv(ep->connect_evd)->counts[EVD_COUNT_CONN], 1);
+	count_add(&evd_priv(ep->connect_evd)->conn_events, 1);
 	evd_post(ep->connect_evd, &note->node, true);
 }
 
@@ -194,7 +194,7 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 		return err;
 	}
 	ia_count(ep->obj.ia, COUNT_ATTEMPTS);
-	count_add(&priv->counts[EP_COUNT_CONNECT], 1);
+	count_add(&priv->connects, 1);
 	until = deadline_from(how->timeout);
 	if (until == NO_DEADLINE)
 		return DATP_OK;
@@ -391,7 +391,7 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
 	datp_unlock(&ep->lock);
 	if ((todo == END && cause == EP_ENDED) || todo == DRAIN) {
 		ia_count(ep->obj.ia, COUNT_DISCONNECTS);
-		count_add(&ep_priv(ep)->counts[EP_COUNT_DISCONNECT], 1);
+		count_add(&ep_priv(ep)->disconnects, 1);
 	}
 	if (todo == END) {
 		end_from_here(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED);

@@ -144,6 +144,12 @@ static inline void ia_count(struct datp_ia *ia, enum ia_count what)
 	count_add(&ia_priv(ia)->counts[what], 1);
 }
 
+/* Returns the bytes for n counts before an object's private part, if the edge counts. */
+static inline size_t ia_count_room(struct datp_ia *ia, size_t n)
+{
+	return ia_priv(ia)->plugin->counters ? n * sizeof(uint64_t) : 0;
+}
+
 static inline const struct datp_ia_attr *ia_attr(struct datp_ia *ia)
 {
 	return &ia_priv(ia)->attr;

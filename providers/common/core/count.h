@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is counted of an IA, an endpoint and an EVD, for the counters of DAT 2.0: control calls, connections and errors. Nothing
- * that moves data is counted here. An edge counts that itself, if the line of the adapter asks for it, in the places after those
- * that the core knows. Invariant: a count only grows, except that whoever reads one of an endpoint or EVD may take it away.
+ * that moves data is counted here. An edge counts that itself, if the line of the adapter asks for it: then endpoints and EVDs have
+ * room for its counts before libdatp's part of them. Invariant: a count only grows, except that whoever reads one of an endpoint or
+ * EVD may take it away.
  */
 #ifndef COUNT_H
 #define COUNT_H
@@ -26,10 +27,6 @@ enum ia_count {
 
 /* The largest number of counters that an edge shows of an IA, an endpoint and an EVD. */
 enum { IA_SHOWN = 85, EP_SHOWN = 24, EVD_SHOWN = 10 };
-
-/* The places of an endpoint's and of an EVD's that the core counts in. */
-enum { EP_COUNT_CONNECT, EP_COUNT_DISCONNECT };
-enum { EVD_COUNT_CONN = 8 };
 
 /* relaxed: nothing depends on the order in which counts change */
 static inline void count_add(_Atomic uint64_t *count, uint64_t n)

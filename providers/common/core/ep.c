@@ -224,7 +224,7 @@ enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct da
 {
 	struct datp_obj *obj;
 	struct datp_ep *ep;
-	enum datp_err err = obj_alloc(ia, DATP_EP, sizeof(struct ep_priv), ia->ops->ep_size, &obj);
+	enum datp_err err = obj_alloc(ia, DATP_EP, sizeof(struct ep_priv) + ia_count_room(ia, EP_SHOWN), ia->ops->ep_size, &obj);
 
 	if (err)
 		return err;

@@ -15,7 +15,7 @@
 #include "evd.h"
 
 struct ep_priv {
-	_Atomic uint64_t counts[EP_SHOWN];
+	_Atomic uint64_t connects, disconnects; /* calls that have begun an attempt, and ended a connection */
 	/* the events of a connection, at most one of each kind (EVD lock once queued) */
 	struct conn_note established, ended;
 	struct datp_timer timer;	/* of the attempt to connect */

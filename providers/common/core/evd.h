@@ -55,7 +55,7 @@ enum evd_stream {
 };
 
 struct evd_priv {
-	_Atomic uint64_t counts[EVD_SHOWN];
+	_Atomic uint64_t conn_events; /* of connections, queued so far */
 	_Atomic uint32_t lock;		/* the EVD lock; guards all below unless said otherwise */
 	struct datp_node *first, **last;
 	uint32_t qlen;			/* the length that evd_query returns */

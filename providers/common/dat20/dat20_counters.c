@@ -56,10 +56,6 @@ _Static_assert(COUNT(ia_names) == IA_SHOWN && IA_SHOWN == (int)DAT20_DCNT_IA_ALL
 		       COUNT(ep_names) == EP_SHOWN && EP_SHOWN == (int)DAT20_DCNT_EP_ALL_COUNTERS &&
 		       COUNT(evd_names) == EVD_SHOWN && EVD_SHOWN == (int)DAT20_DCNT_EVD_ALL_COUNTERS,
 	       "each counter has a name and a place");
-_Static_assert((int)DAT20_DCNT_EP_CONNECT == EP_COUNT_CONNECT && (int)DAT20_DCNT_EP_DISCONNECT == EP_COUNT_DISCONNECT &&
-		       (int)DAT20_DCNT_EVD_CONN_CALLBACK == EVD_COUNT_CONN,
-	       "the core counts in these places");
-
 /* ------------------------------------------------------------------ an IA's values */
 
 static uint64_t counted(const struct ia_priv *priv, enum ia_count what)
@@ -182,39 +178,78 @@ static void ia_read(struct datp_ia *ia, int first, int n, bool reset, uint64_t *
 
 /* An object's counters. */
 struct counters {
+	DAT_HANDLE of;
+	enum datp_type type;
 	const char *const *names;
 	int n;
-	struct datp_ia *ia;	  /* NULL, and `counts`, for an endpoint or EVD */
-	_Atomic uint64_t *counts;
 };
 
 static bool counters_of(DAT_HANDLE handle, struct counters *of)
 {
 	switch (obj_type(handle)) {
 	case DATP_IA:
-		*of = (struct counters){ .names = ia_names, .n = IA_SHOWN, .ia = handle };
+		*of = (struct counters){ handle, DATP_IA, ia_names, IA_SHOWN };
 		return true;
 	case DATP_EP:
-		*of = (struct counters){ .names = ep_names, .n = EP_SHOWN, .counts = ep_priv(handle)->counts };
+		*of = (struct counters){ handle, DATP_EP, ep_names, EP_SHOWN };
 		return true;
 	case DATP_EVD:
-		*of = (struct counters){ .names = evd_names, .n = EVD_SHOWN, .counts = evd_priv(handle)->counts };
+		*of = (struct counters){ handle, DATP_EVD, evd_names, EVD_SHOWN };
 		return true;
 	default:
 		return false;
 	}
 }
 
+/* Returns the edge's own counts of an endpoint or EVD, or NULL if it does not count. */
+static _Atomic uint64_t *ep_counts(struct datp_ep *ep)
+{
+	return ia_priv(ep->obj.ia)->plugin->counters ? (_Atomic uint64_t *)ep_priv(ep) - EP_SHOWN : NULL;
+}
+
+static _Atomic uint64_t *evd_counts(struct datp_evd *evd)
+{
+	return ia_priv(evd->obj.ia)->plugin->counters ? (_Atomic uint64_t *)evd_priv(evd) - EVD_SHOWN : NULL;
+}
+
+_Static_assert(EP_SHOWN * sizeof(uint64_t) % 16 == 0 && EVD_SHOWN * sizeof(uint64_t) % 16 == 0, "private parts stay aligned");
+
+/* Returns where a counter of an endpoint or EVD is, or NULL if it is not counted. */
+static _Atomic uint64_t *place_of(const struct counters *of, int i)
+{
+	_Atomic uint64_t *counts;
+
+	if (of->type == DATP_EP) {
+		if (i == DAT20_DCNT_EP_CONNECT)
+			return &ep_priv(of->of)->connects;
+		if (i == DAT20_DCNT_EP_DISCONNECT)
+			return &ep_priv(of->of)->disconnects;
+		counts = ep_counts(of->of);
+	} else {
+		if (i == DAT20_DCNT_EVD_CONN_CALLBACK)
+			return &evd_priv(of->of)->conn_events;
+		counts = evd_counts(of->of);
+	}
+	return counts ? &counts[i] : NULL;
+}
+
 static void counters_read(const struct counters *of, int first, int n, bool reset, uint64_t *out)
 {
-	if (of->ia) {
-		ia_read(of->ia, first, n, reset, out);
+	if (of->type == DATP_IA) {
+		ia_read(of->of, first, n, reset, out);
 		return;
 	}
-	/* relaxed, both: snapshots; an exchange loses nothing that is counted meanwhile */
-	for (int i = 0; i < n; i++)
-		out[i] = reset ? atomic_exchange_explicit(&of->counts[first + i], 0, memory_order_relaxed) :
-				 atomic_load_explicit(&of->counts[first + i], memory_order_relaxed);
+	for (int i = 0; i < n; i++) {
+		_Atomic uint64_t *place = place_of(of, first + i);
+
+		/* relaxed, both: snapshots; an exchange loses nothing that is counted meanwhile */
+		if (!place)
+			out[i] = 0;
+		else if (reset)
+			out[i] = atomic_exchange_explicit(place, 0, memory_order_relaxed);
+		else
+			out[i] = atomic_load_explicit(place, memory_order_relaxed);
+	}
 }
 
 /* Checks the counter that a program has named; *first and *n are its place, or all of them. */
@@ -270,16 +305,20 @@ DAT_RETURN dat20_counters_print(DAT_HANDLE handle, va_list args)
 
 /* ------------------------------------------------------------------ counting */
 
-/* Counts one, and behind it the bytes. */
+/* Counts one, and behind it the bytes. The functions of this part run only where the edge counts. */
 static void ep_count(DAT_EP_HANDLE ep, DAT20_EP_COUNTERS counter, uint64_t bytes)
 {
-	count_add(&ep_priv(ep)->counts[counter], 1);
-	count_add(&ep_priv(ep)->counts[counter + 1], bytes);
+	_Atomic uint64_t *counts = ep_counts(ep);
+
+	if (!counts)
+		return;
+	count_add(&counts[counter], 1);
+	count_add(&counts[counter + 1], bytes);
 }
 
 static void evd_count(DAT_EVD_HANDLE evd, DAT20_EVD_COUNTERS counter)
 {
-	count_add(&evd_priv(evd)->counts[counter], 1);
+	count_add(&evd_counts(evd)[counter], 1);
 }
 
 static uint64_t length_of(DAT_COUNT n, const DAT20_LMR_TRIPLET *iov)
@@ -342,8 +381,8 @@ void dat20_counters_posted(struct datp_ep *ep, DAT20_IB_OP op, uint64_t bytes)
 	if (op == DAT20_IB_RDMA_WRITE_IMMED_OP)
 		ep_count(ep, DAT20_DCNT_EP_POST_WRITE_IMM, bytes);
 	else
-		count_add(&ep_priv(ep)->counts[op == DAT20_IB_CMP_AND_SWAP_OP ? DAT20_DCNT_EP_POST_CMP_SWAP :
-										 DAT20_DCNT_EP_POST_FETCH_ADD], 1);
+		count_add(&ep_counts(ep)[op == DAT20_IB_CMP_AND_SWAP_OP ? DAT20_DCNT_EP_POST_CMP_SWAP :
+									  DAT20_DCNT_EP_POST_FETCH_ADD], 1);
 }
 
 /* Counts what an event says of its endpoint: a message that has arrived. */

@@ -286,6 +286,52 @@ extern DAT_RETURN dat_cno_fd_create(IN DAT_IA_HANDLE ia_handle, OUT DAT_FD *fd,
  */
 extern DAT_RETURN dat_cno_trigger(IN DAT_CNO_HANDLE cno_handle, OUT DAT_EVD_HANDLE *evd_handle);
 
+/**
+ * dat_ep_post_send_with_invalidate() - send a message that invalidates an RMR of the peer
+ * @ep_handle: endpoint
+ * @num_segments: length of local_iov
+ * @local_iov: pieces of the message, sent in this order; LOCAL_READ
+ * @user_cookie: comes back with the completion
+ * @completion_flags: SUPPRESS, SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE or 0
+ * @invalidate_flag: DAT_FALSE for a Send without more
+ * @rmr_context: key of the RMR, which the peer has bound over this connection
+ * The Receive that takes the message completes as DAT_DTO_RECEIVE_WITH_INVALIDATE, with the key. By
+ * then the RMR is unbound: nobody gets through it, and dat_rmr_bind() can bind it anew. A key that
+ * is not valid, or that is not one of an RMR bound over this connection, completes with
+ * DAT_DTO_ERR_REMOTE_ACCESS, invalidates nothing and breaks the connection.
+ * Returns: as dat_ep_post_send(); DAT_INVALID_PARAMETER for the key 0; DAT_MODEL_NOT_SUPPORTED from
+ *   an adapter whose named attribute OPENDAT_SEND_WITH_INVALIDATE is not TRUE.
+ * States: as dat_ep_post_send().
+ * OpenDAT's library has this call, and OFED's has not.
+ * Thread safety: unsafe.
+ */
+extern DAT_RETURN dat_ep_post_send_with_invalidate(IN DAT_EP_HANDLE ep_handle,
+		IN DAT_COUNT num_segments, IN DAT_LMR_TRIPLET *local_iov,
+		IN DAT_DTO_COOKIE user_cookie, IN DAT_COMPLETION_FLAGS completion_flags,
+		IN DAT_BOOLEAN invalidate_flag, IN DAT_RMR_CONTEXT rmr_context);
+
+/**
+ * dat_ep_post_rdma_read_to_rmr() - read data from the peer's memory into an RMR of this side
+ * @ep_handle: endpoint
+ * @local_iov: where the data go: a piece of a bound RMR of the endpoint's PZ, by the RMR's key
+ * @user_cookie: comes back with the completion
+ * @remote_iov: the peer's memory; REMOTE_READ
+ * @completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE or 0
+ * The RMR gives REMOTE_WRITE, and its LMR LOCAL_WRITE. If it is not bound so any more when the
+ * transfer begins, the completion is DAT_DTO_ERR_LOCAL_PROTECTION, nothing is written, and the
+ * connection breaks.
+ * Returns: as dat_ep_post_rdma_read(); DAT_INVALID_PARAMETER if the RMR is not bound, or not to that
+ *   piece; DAT_PROTECTION_VIOLATION if it is of another PZ; DAT_PRIVILEGES_VIOLATION without the
+ *   right; DAT_MODEL_NOT_SUPPORTED from an adapter whose named attribute OPENDAT_RDMA_READ_TO_RMR is
+ *   not TRUE.
+ * States: as dat_ep_post_send().
+ * OpenDAT's library has this call, and OFED's has not.
+ * Thread safety: unsafe.
+ */
+extern DAT_RETURN dat_ep_post_rdma_read_to_rmr(IN DAT_EP_HANDLE ep_handle,
+		IN const DAT_RMR_TRIPLET *local_iov, IN DAT_DTO_COOKIE user_cookie,
+		IN const DAT_RMR_TRIPLET *remote_iov, IN DAT_COMPLETION_FLAGS completion_flags);
+
 #ifdef __cplusplus
 }
 #endif

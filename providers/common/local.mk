@@ -111,6 +111,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/dat20/dat20_table.c \
 	providers/common/dat20/entry.c \
 	providers/common/dat20/dat20_ret.c \
+	providers/common/dat20/dat20_rmr_post.c \
 	providers/common/wrap/wrap.h \
 	providers/common/wrap/wrap.c \
 	providers/common/wrap/wrap_calls.c \
@@ -142,6 +143,6 @@ providers/common/dat20/dat20_types.h: $(srcdir)/providers/common/dat20/gen-types
 	mv $@.tmp $@
 # These objects need the header also if neither "all" nor "check" is made: only these two make BUILT_SOURCES first.
 $(addprefix providers/common/dat20/libdatp_core_la-, \
-	dat20_cno.lo dat20_ep.lo dat20_event.lo dat20_extension.lo dat20_fast.lo dat20_ia.lo dat20_mem.lo dat20_named.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_table.lo entry.lo): \
+	dat20_cno.lo dat20_ep.lo dat20_event.lo dat20_extension.lo dat20_fast.lo dat20_ia.lo dat20_mem.lo dat20_named.lo dat20_plugin.lo dat20_post.lo dat20_ret.lo dat20_rmr_post.lo dat20_table.lo entry.lo): \
 	providers/common/dat20/dat20_types.h
 $(addprefix providers/common/wrap/libdatp_core_la-, wrap_calls20.lo wrap_plugin20.lo): providers/common/dat20/dat20_types.h

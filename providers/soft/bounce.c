@@ -205,9 +205,9 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 	struct datp_rge remote = q->r.remote;
 	struct datp_sge whole = { .addr = remote.addr, .len = q->r.len };
 
-	q->write = q->r.op != DATP_RDMA_READ;
+	q->write = !soft_is_read(q->r.op);
 	q->ordered = (q->r.op == DATP_RDMA_WRITE || q->r.op == DATP_WRITE_IMM) && q->offset + q->len == q->r.len;
-	if (q->r.op == DATP_SEND) {
+	if (q->r.op == DATP_SEND || q->r.op == DATP_SEND_INVALIDATE) {
 		uint32_t seq = q->tl.rq_base + q->r.msg;
 
 		if (q->tl.srq || !soft_recv_posted(q->tp, seq) ||
@@ -230,7 +230,7 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 /* Finds our memory as the initiator: the local part of the request. */
 static bool question_source(const struct soft_ia *ia, struct question *q)
 {
-	q->write = q->r.op == DATP_RDMA_READ;
+	q->write = soft_is_read(q->r.op);
 	q->ordered = false;
 	if (q->r.len > soft_sge_room(q->r.sge, (int)q->r.n) ||
 	    !soft_mr_owns_segments(ia, q->pz, q->r.sge, q->r.n, q->write))
@@ -252,7 +252,7 @@ static bool question_understand(const struct soft_bounce *bounce, const struct s
 	if (q->len > SOFT_MAILBOX_SIZE || !question_connection(bounce, asker, q) ||
 	    !question_request(q))
 		return false;
-	if (!soft_is_message(q->r.op) && q->r.op != DATP_RDMA_WRITE && q->r.op != DATP_RDMA_READ)
+	if (!soft_is_message(q->r.op) && q->r.op != DATP_RDMA_WRITE && !soft_is_read(q->r.op))
 		return false;
 	if (!(q->initiator ? question_target(bounce->ia, q) : question_source(bounce->ia, q)))
 		return false;

@@ -265,8 +265,7 @@ static bool dir_may_coop(const struct soft_dir *dir, const struct soft_list *rem
  * Makes a cooperative copy, as far as possible. Returns false if the peer has gone, or if the other
  * side finishes it (dir->left).
  */
-static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local,
-			  struct soft_list *remote, uint64_t len)
+static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local, struct soft_list *remote, uint64_t len)
 {
 	/* relaxed: only the holder writes it */
 	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
@@ -286,8 +285,7 @@ static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local,
  * Moves a send's bytes. Returns as dir_move(); false also if the other side finishes it
  * (dir->left).
  */
-static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
-		     const struct soft_sink *sink, uint8_t *status)
+static bool dir_send(struct soft_dir *dir, const struct soft_request *r, const struct soft_sink *sink, uint8_t *status)
 {
 	struct soft_list ilist, tlist;
 	struct soft_list *local = dir->initiator ? &ilist : &tlist;
@@ -311,8 +309,8 @@ static bool dir_send(struct soft_dir *dir, const struct soft_request *r,
 	return dir_move(dir, true, false, &ilist, &tlist, r->len, status);
 }
 
-/* Stores the result of a receive; *status becomes that of its send. imm: the immediate data of an RDMA Write, or NULL. */
-static void match_done(uint64_t len, uint8_t solicited, const uint32_t *imm, struct soft_desc *desc,
+/* Stores the result of a receive; *status becomes that of its send. `with` is what `extra` says that came with it. */
+static void match_done(uint64_t len, uint8_t solicited, enum soft_extra extra, uint32_t with, struct soft_desc *desc,
 		       uint8_t recv_status, uint8_t *status)
 {
 	if (recv_status != DAT_DTO_SUCCESS)
@@ -320,17 +318,19 @@ static void match_done(uint64_t len, uint8_t solicited, const uint32_t *imm, str
 	desc->len = len;
 	desc->status = recv_status;
 	desc->solicited = solicited;
-	desc->immediate = imm != NULL;
-	desc->imm = imm ? *imm : 0;
+	desc->extra = (uint8_t)extra;
+	desc->imm = with;
 	/* release: publishes the data and the result; deliver_one() acquires them */
 	atomic_store_explicit(&desc->state, SOFT_DESC_DONE, memory_order_release);
 }
 
-/* Executes a send with its receive. *status is the sender's. */
-static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struct soft_desc *desc,
-		       uint8_t *status)
+/*
+ * Moves a send's bytes to its receive. *status is the sender's, *recv_status the receive's. Returns false as dir_send(), or if
+ * the port holds invalid values.
+ */
+static inline __attribute__((always_inline)) bool match_move(struct soft_dir *dir, const struct soft_request *r,
+							     const struct soft_desc *desc, uint8_t *recv_status, uint8_t *status)
 {
-	uint8_t recv_status = DAT_DTO_SUCCESS;
 	struct soft_sink sink;
 
 	if (!soft_sink_copy(&sink, desc, dir->tl))
@@ -339,14 +339,24 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true; /* the receive stays: the message was never sent */
 	}
-	if (r->len > soft_sge_room(sink.sge, (int)sink.n)) {
-		recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
-	} else if (soft_mr_check_iov(dir->tmr, dir_tpz(dir), sink.sge, (int)sink.n, true)) {
-		recv_status = DAT_DTO_ERR_LOCAL_PROTECTION;
-	} else if (!dir_send(dir, r, &sink, &recv_status)) {
+	if (r->len > soft_sge_room(sink.sge, (int)sink.n))
+		*recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
+	else if (soft_mr_check_iov(dir->tmr, dir_tpz(dir), sink.sge, (int)sink.n, true))
+		*recv_status = DAT_DTO_ERR_LOCAL_PROTECTION;
+	else
+		return dir_send(dir, r, &sink, recv_status);
+	return true;
+}
+
+/* Executes a send with its receive. *status is the sender's. */
+static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struct soft_desc *desc, uint8_t *status)
+{
+	uint8_t recv_status = DAT_DTO_SUCCESS;
+
+	if (!match_move(dir, r, desc, &recv_status, status))
 		return false;
-	}
-	match_done(r->len, r->solicited, NULL, desc, recv_status, status);
+	if (*status == DAT_DTO_SUCCESS)
+		match_done(r->len, r->solicited, SOFT_EXTRA_NONE, 0, desc, recv_status, status);
 	return true;
 }
 
@@ -426,6 +436,42 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	return true;
 }
 
+/*
+ * Executes a send that invalidates a window of the target, before the target can see that its receive is done. The copy is
+ * never cooperative, because whoever ends it also ends the binding. Returns false if the request has to wait.
+ */
+static bool exec_send_invalidate(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
+{
+	uint32_t seq = dir->tl->rq_base + r->msg;
+	struct soft_mr *windows = dir_windows(dir, false);
+	struct soft_desc *desc = soft_port_desc(dir->tp, dir->tl, seq);
+	uint8_t recv_status = DAT_DTO_SUCCESS;
+	bool alone = dir->alone, moved;
+
+	if (r->len > soft_sge_room(r->sge, (int)r->n))
+		return dir_nonsense(dir);
+	if (!soft_mr_is_invalidable(windows, r->rmr, dir->tgen)) {
+		*status = DAT_DTO_ERR_REMOTE_ACCESS;
+		return true;
+	}
+	if (dir->tl->srq)
+		return !dir->initiator && soft_srq_rendezvous(dir->ep, dir_ipz(dir), r, status);
+	if (!receive_posted(dir, seq))
+		return exec_not_ready(dir, status);
+	dir->alone = true;
+	moved = match_move(dir, r, desc, &recv_status, status);
+	dir->alone = alone;
+	if (!moved || *status != DAT_DTO_SUCCESS)
+		return moved;
+	if (recv_status == DAT_DTO_SUCCESS && !soft_mr_invalidate(windows, r->rmr, dir->tgen)) {
+		*status = DAT_DTO_ERR_REMOTE_ACCESS;
+		return true;
+	}
+	match_done(r->len, r->solicited, SOFT_EXTRA_INVALIDATED, r->rmr, desc, recv_status, status);
+	receive_filled(dir, r);
+	return true;
+}
+
 static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
 	bool write = r->op != DATP_RDMA_READ;
@@ -450,6 +496,19 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	soft_list_sge(&ilist, r->sge, (int)r->n);
 	soft_list_sge(&tlist, &target, 1);
 	return dir_move(dir, write, write, &ilist, &tlist, r->len, status);
+}
+
+/* Executes a read into a window of the initiator, which has to be bound now to the region that the post has found. */
+static bool exec_read_rmr(struct soft_dir *dir, struct soft_request *r, uint8_t *status)
+{
+	if (r->n != 1)
+		return dir_nonsense(dir);
+	if (!soft_mr_check_sink(dir_windows(dir, true), dir_ipz(dir), r->rmr, r->sge)) {
+		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
+		return true;
+	}
+	r->op = DATP_RDMA_READ;
+	return exec_rdma(dir, r, status);
 }
 
 /* Does what exec_write_imm() does, with a receive of the target's SRQ, which only the SRQ's owner can provide. */
@@ -481,7 +540,8 @@ static bool exec_write_imm(struct soft_dir *dir, const struct soft_request *r, u
 		return false;
 	if (*status != DAT_DTO_SUCCESS)
 		return true;
-	match_done(r->len, r->solicited, &r->imm, soft_port_desc(dir->tp, dir->tl, seq), DAT_DTO_SUCCESS, status);
+	match_done(r->len, r->solicited, SOFT_EXTRA_IMMEDIATE, r->imm, soft_port_desc(dir->tp, dir->tl, seq), DAT_DTO_SUCCESS,
+		   status);
 	receive_filled(dir, r);
 	return true;
 }
@@ -601,7 +661,7 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	case DATP_SEND:
 		return exec_send(dir, &r, status);
 	case DATP_BIND:
-		e->bind_old = soft_mr_bind(dir_windows(dir, true), &r, dir_ipz(dir));
+		e->bind_old = soft_mr_bind(dir_windows(dir, true), &r, dir_ipz(dir), dir->igen);
 		return true;
 	case DATP_RDMA_READ:
 	case DATP_RDMA_WRITE:
@@ -610,6 +670,11 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	case DATP_WRITE_IMM:
 		dir_announce(dir);
 		return exec_write_imm(dir, &r, status);
+	case DATP_SEND_INVALIDATE:
+		return exec_send_invalidate(dir, &r, status);
+	case DATP_READ_RMR:
+		dir_announce(dir);
+		return exec_read_rmr(dir, &r, status);
 	case DATP_CMP_SWAP:
 	case DATP_FETCH_ADD:
 		dir_announce(dir);
@@ -751,7 +816,7 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 		return true;
 	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + e->msg);
-	match_done(e->len, e->solicited, NULL, desc, DAT_DTO_SUCCESS, &status);
+	match_done(e->len, e->solicited, SOFT_EXTRA_NONE, 0, desc, DAT_DTO_SUCCESS, &status);
 	dir->announce = true;
 	dir->announced = SOFT_ONCE(e->msg) + 1;
 	request_done(dir, e, status);

@@ -474,9 +474,10 @@ static void soft_ia_query(struct datp_ia *base, struct datp_ia_attr *a)
 
 static void soft_ext_query(struct datp_ia *ia, struct datp_ext_attr *attr)
 {
-	(void)ia;
 	attr->write_imm = attr->atomics = true;
 	attr->max_reject_data = SOFT_PDATA_MAX;
+	attr->send_invalidate = attr->read_rmr = attr->program_has;
+	soft_ia(ia)->invalidable = attr->program_has;
 }
 
 static const struct datp_ops soft_ops = {
@@ -534,6 +535,8 @@ static const struct datp_ops soft_ops = {
 	.ext_query = soft_ext_query,
 	.post_write_imm = soft_post_write_imm,
 	.post_atomic = soft_post_atomic,
+	.post_send_invalidate = soft_post_send_invalidate,
+	.post_read_rmr = soft_post_read_rmr,
 	.post_lock = soft_post_lock_established,
 	.post_unlock = soft_post_unlock,
 };

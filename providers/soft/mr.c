@@ -131,6 +131,7 @@ static void mr_publish(struct soft_mr *mr, uint32_t context, const struct soft_r
 	atomic_store_explicit(&mr->priv, range->priv, memory_order_relaxed);
 	atomic_store_explicit(&mr->pz, range->pz, memory_order_relaxed);
 	atomic_store_explicit(&mr->lmr, range->lmr, memory_order_relaxed);
+	atomic_store_explicit(&mr->conn, range->conn, memory_order_relaxed);
 	/* release: a thread that finds the context finds its fields */
 	atomic_store_explicit(&mr->context, context, memory_order_release);
 }
@@ -277,8 +278,12 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
 				    .len = e->remote.len,
 				    .priv = e->bind_priv,
 				    .pz = soft_pz_id(rmr->base.pz),
-				    .lmr = lmr ? lmr->lmr_context : 0 };
+				    .lmr = lmr ? lmr->lmr_context : 0,
+				    /* relaxed: written under the EP lock */
+				    .conn = atomic_load_explicit(&soft_ep(wqe->ep)->gen, memory_order_relaxed) };
 
+	if (ia->invalidable)
+		e->bind_priv |= SOFT_MR_INVALIDABLE;
 	e->remote.rmr_context = mr_next_context(ia, rmr->index);
 	e->bind_lmr = range.lmr;
 	/* relaxed: it changes when the RMR is freed, and then this call is an error */
@@ -286,7 +291,7 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
 	return soft_window_post(rmr, wqe, e->remote.rmr_context, &range);
 }
 
-uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz)
+uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn)
 {
 	uint32_t index = SOFT_MR_INDEX(r->remote.rmr_context);
 	struct soft_mr *mr = &table[index];
@@ -307,8 +312,28 @@ uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint3
 						 .len = r->remote.len,
 						 .priv = r->bind_priv,
 						 .pz = pz,
-						 .lmr = r->bind_lmr });
+						 .lmr = r->bind_lmr,
+						 .conn = conn });
 	return old;
+}
+
+bool soft_mr_is_invalidable(const struct soft_mr *table, uint32_t context, uint32_t conn)
+{
+	const struct soft_mr *mr = &table[SOFT_MR_INDEX(context)];
+	struct soft_range range;
+
+	/* acquire, both: as in soft_mr_get(), whose second read of the context is repeated behind them */
+	return soft_mr_get(table, context, &range) && range.lmr &&
+	       atomic_load_explicit(&mr->priv, memory_order_acquire) & SOFT_MR_INVALIDABLE &&
+	       atomic_load_explicit(&mr->conn, memory_order_acquire) == conn &&
+	       atomic_load_explicit(&mr->context, memory_order_relaxed) == context;
+}
+
+bool soft_mr_invalidate(struct soft_mr *table, uint32_t context, uint32_t conn)
+{
+	/* sequentially consistent: as mr_kill() */
+	return soft_mr_is_invalidable(table, context, conn) &&
+	       atomic_compare_exchange_strong(&table[SOFT_MR_INDEX(context)].context, &context, 0);
 }
 
 bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool good)
@@ -369,6 +394,14 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 		return false;
 	/* a window onto a freed region: its next bind was posted first, and executed last */
 	return !range.lmr || soft_mr_get(table, range.lmr, &region);
+}
+
+bool soft_mr_check_sink(const struct soft_mr *table, uint32_t pz, uint32_t window, const struct datp_sge *seg)
+{
+	struct soft_range range;
+
+	return soft_mr_get(table, window, &range) && range.lmr && range.lmr == seg->lmr_context && range.pz == pz &&
+	       range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG && soft_range_holds(&range, seg->addr, seg->len);
 }
 
 bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct datp_rge *word)

@@ -34,7 +34,13 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
  * Executes a bind: the old context becomes invalid, and the new one valid if the length is not 0.
  * Returns the old context, or 0 if there was none. Execution lock held.
  */
-uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz);
+uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn);
+/*
+ * Returns true if a peer may invalidate the window over the connection that its owner numbers so: in that case
+ * soft_mr_invalidate() ends its binding, and returns true if nothing else has ended it meanwhile. Execution lock held.
+ */
+bool soft_mr_is_invalidable(const struct soft_mr *table, uint32_t context, uint32_t conn);
+bool soft_mr_invalidate(struct soft_mr *table, uint32_t context, uint32_t conn);
 /* A bind has completed. Returns true if the window is bound by it now, and not by a later bind. */
 bool soft_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good);
 
@@ -42,7 +48,14 @@ bool soft_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool go
 struct soft_range {
 	uint64_t addr, len;
 	uint32_t priv, pz, lmr;
+	uint32_t conn; /* of a window; soft_mr_get() does not find it */
 };
+
+/*
+ * Checks the sink of a read into a window: where it leads into the region of the segment, the window has to give the right
+ * to remote writes. The region is checked as that of any segment.
+ */
+bool soft_mr_check_sink(const struct soft_mr *table, uint32_t pz, uint32_t window, const struct datp_sge *seg);
 
 /* Finds what a context stands for now. Returns false if it is invalid. */
 static inline __attribute__((always_inline)) bool

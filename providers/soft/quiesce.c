@@ -15,8 +15,10 @@
 #include "peer.h"
 #include "request.h"
 #include <sched.h>
+#include <time.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
+#define QUIESCE_NAP_NS 50000 /* between two looks at an access that takes long */
 #define QUIESCE_SPINS 100   /* sections under a bias are short: an owner that is not descheduled has left by then */
 
 /* Sequentially consistent: see mr_kill. */
@@ -73,8 +75,9 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 	if (!soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout))
 		return true;
 	if (q->ours)
-		return r.op == DATP_BIND || list_names(r.sge, r.n, context);
-	if (r.op != DATP_SEND)
+		return r.op == DATP_BIND || list_names(r.sge, r.n, context) ||
+		       (r.op == DATP_READ_RMR && context_opens(ia, r.rmr, context));
+	if (r.op != DATP_SEND && r.op != DATP_SEND_INVALIDATE)
 		return r.op == DATP_BIND || context_opens(ia, r.remote.rmr_context, context);
 	if (to->srq || (int32_t)(atomic_load_explicit(&ep->port->rq_posted, memory_order_acquire) -
 				 (to->rq_base + r.msg)) <= 0)
@@ -239,7 +242,8 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 	return false;
 }
 
-bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
+/* `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. */
+static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over)
 {
 	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
 
@@ -256,8 +260,32 @@ bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
 		ours = (struct queue){ ep->port, &ep->layout, true };
 		theirs = (struct queue){ ep->rport, &ep->rlayout, false };
 		quiet = exec_quiet_locked(ia, ep, &ours, context, late) && quiet;
-		quiet = exec_quiet_locked(ia, ep, &theirs, context, late) && quiet;
+		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late)) && quiet;
 	}
 	datp_unlock(&ia->lock);
 	return quiet;
+}
+
+bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
+{
+	return mr_quiet(ia, context, late, NULL);
+}
+
+/* Two threads that hold EP locks may each wait here for what the other executes, so this wait has a bound in any case. */
+void soft_mr_quiesce_invalidated(struct soft_ep *ep, uint32_t context)
+{
+	const struct timespec nap = { .tv_nsec = QUIESCE_NAP_NS };
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint64_t until = soft_bound(ia);
+
+	for (int i = 0; !mr_quiet(ia, context, false, ep); i++) {
+		if (soft_now_ms() >= until) {
+			(void)mr_quiet(ia, context, true, ep);
+			return;
+		}
+		if (i < QUIESCE_SPINS)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
+	}
 }

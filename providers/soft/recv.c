@@ -89,6 +89,27 @@ static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge *
 }
 
 /*
+ * Takes what came with the message of a receive; *len is the length to report. Returns the receive's status, which is an error
+ * if the peer has written what cannot be.
+ */
+static __attribute__((noinline)) uint8_t extra_take(struct soft_ep *ep, struct datp_wqe *wqe, enum soft_extra extra,
+						    uint32_t with, uint64_t *len)
+{
+	struct datp_rmr *rmr;
+
+	/* the length of a write is not limited by the receive that it takes */
+	if (extra == SOFT_EXTRA_IMMEDIATE) {
+		*len = datp_recv_immediate(wqe, with, *len);
+		return DAT_DTO_SUCCESS;
+	}
+	if (extra != SOFT_EXTRA_INVALIDATED || (!ep->base.srq && *len > wqe->len) ||
+	    !soft_window_invalidate(ep, with, &rmr))
+		return DAT_DTO_ERR_TRANSPORT;
+	datp_recv_invalidate(wqe, rmr, with);
+	return DAT_DTO_SUCCESS;
+}
+
+/*
  * Completes a receive that the executor has filled. Both sides can write its result, and the
  * program trusts what we report, so a result that cannot be is not reported.
  */
@@ -96,10 +117,10 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 {
 	uint64_t len = SOFT_ONCE(desc->len);
 	uint8_t status = soft_status(SOFT_ONCE(desc->status));
+	uint8_t extra = SOFT_ONCE(desc->extra);
 
-	/* the length of a write is not limited by the receive that it takes */
-	if (status == DAT_DTO_SUCCESS && SOFT_ONCE(desc->immediate))
-		len = datp_recv_immediate(wqe, SOFT_ONCE(desc->imm), len);
+	if (status == DAT_DTO_SUCCESS && extra)
+		status = extra_take(ep, wqe, (enum soft_extra)extra, SOFT_ONCE(desc->imm), &len);
 	else if (status == DAT_DTO_SUCCESS && len > wqe->len)
 		status = DAT_DTO_ERR_TRANSPORT;
 	receive_done(ep, wqe, status, len, SOFT_ONCE(desc->solicited), NULL, NULL);
@@ -829,6 +850,11 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 		/* if the peer has just ended the connection, it has taken the right away: that is no transport error */
 		if (error)
 			result = error == ESRCH ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_TRANSPORT;
+	}
+	if (result == DAT_DTO_SUCCESS && r->op == DATP_SEND_INVALIDATE) {
+		uint64_t len = r->len;
+
+		result = extra_take(ep, wqe, SOFT_EXTRA_INVALIDATED, r->rmr, &len);
 	}
 	if (result != DAT_DTO_SUCCESS)
 		*status = DAT_DTO_ERR_REMOTE_RESPONDER;

@@ -15,7 +15,9 @@ struct soft_request {
 	uint64_t len;
 	struct datp_rge remote;
 	uint32_t bind_priv, bind_lmr, bind_gen;
-	uint32_t imm;
+	union {
+		uint32_t imm, rmr;
+	};
 	uint64_t operand, swap;
 	struct datp_sge sge[SOFT_MAX_IOV];
 };

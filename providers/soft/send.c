@@ -15,6 +15,7 @@
 #include "mr.h"
 #include "recv.h"
 #include "strict.h"
+#include "window.h"
 #include "xfer.h"
 #include <string.h>
 
@@ -364,6 +365,61 @@ enum datp_err soft_post_atomic(struct datp_ep *base, struct datp_wqe *wqe, const
 	e.operand = what->operand;
 	e.swap = what->swap;
 	queue_request(soft_ep(base), wqe, sink, 1, &e);
+	return DATP_OK;
+}
+
+enum datp_err soft_post_send_invalidate(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+					uint32_t rmr_context)
+{
+	struct soft_ep *ep = soft_ep(base);
+	struct soft_sqe e = { .msg = ep->msg };
+	enum datp_err err =
+		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
+
+	if (!err)
+		err = soft_strict_post(ep, wqe, iov, n);
+	if (err || !ep->open)
+		return err;
+	e.rmr = rmr_context;
+	ep->msg++;
+	queue_request(ep, wqe, iov, n, &e);
+	return DATP_OK;
+}
+
+/*
+ * Finds the segment of memory that a range of a window is, by the last bind that was posted. Whether the window is bound so
+ * when the read is executed the executor checks.
+ */
+static enum datp_err sink_of(struct soft_ia *ia, uint32_t pz, const struct datp_rge *sink, struct datp_sge *seg)
+{
+	struct soft_range range;
+
+	if (!soft_window_get(ia, sink->rmr_context, &range))
+		return DATP_ERR_BAD_SEGMENTS;
+	if (range.pz != pz)
+		return DATP_ERR_PROTECTION;
+	if (!soft_range_holds(&range, sink->addr, sink->len))
+		return DATP_ERR_BAD_SEGMENTS;
+	if (!(range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+		return DATP_ERR_PRIV_WRITE;
+	*seg = (struct datp_sge){ range.lmr, 0, sink->addr, sink->len };
+	return soft_mr_check_iov(ia->own, pz, seg, 1, true);
+}
+
+enum datp_err soft_post_read_rmr(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_rge *sink,
+				 const struct datp_rge *remote)
+{
+	struct soft_ep *ep = soft_ep(base);
+	struct soft_sqe e = { .remote = *remote };
+	struct datp_sge seg;
+	enum datp_err err = sink_of(soft_ia(base->obj.ia), soft_pz_id(base->pz), sink, &seg);
+
+	if (!err)
+		err = soft_strict_post(ep, wqe, &seg, 1);
+	if (err || !ep->open)
+		return err;
+	e.rmr = sink->rmr_context;
+	queue_request(ep, wqe, &seg, 1, &e);
 	return DATP_OK;
 }
 

@@ -195,6 +195,10 @@ enum datp_err soft_post_write_imm(struct datp_ep *ep, struct datp_wqe *wqe, cons
 				  const struct datp_rge *remote, uint32_t imm);
 enum datp_err soft_post_atomic(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *sink,
 			       const struct datp_rge *remote, const struct datp_atomic *what);
+enum datp_err soft_post_send_invalidate(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+					uint32_t rmr_context);
+enum datp_err soft_post_read_rmr(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_rge *sink,
+				 const struct datp_rge *remote);
 enum datp_err soft_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr,
 			    struct datp_lmr *lmr, uint64_t addr, uint64_t len,
 			    DAT_MEM_PRIV_FLAGS priv, uint32_t *context);

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SOFT_SHM_VERSION 14u
+#define SOFT_SHM_VERSION 15u
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
@@ -130,14 +130,24 @@ enum soft_side { SOFT_SIDE_RECV, SOFT_SIDE_REQUEST };
  */
 enum soft_desc_state { SOFT_DESC_POSTED, SOFT_DESC_DONE };
 
+/* What came with the message of a receive. */
+enum soft_extra {
+	SOFT_EXTRA_NONE,
+	SOFT_EXTRA_IMMEDIATE, /* an RDMA Write has taken the receive; `len` is the length of that write */
+	SOFT_EXTRA_INVALIDATED /* the message has ended the binding of a window of the receive's owner */
+};
+
 struct soft_desc {
 	_Atomic uint32_t state;
 	uint32_t n;
 	uint64_t len;
 	uint8_t status, solicited;
-	uint8_t immediate; /* 1: an RDMA Write has taken it, with `imm`; then `len` is the length of that write */
+	uint8_t extra; /* enum soft_extra */
 	uint8_t pad;
-	uint32_t imm;
+	union {
+		uint32_t imm; /* SOFT_EXTRA_IMMEDIATE */
+		uint32_t rmr; /* SOFT_EXTRA_INVALIDATED: the context that the window had */
+	};
 	struct datp_sge sge[];
 };
 
@@ -151,7 +161,7 @@ struct soft_sqe {
 	 */
 	uint8_t has_place;
 	uint32_t n;
-	uint32_t msg; /* DATP_SEND, DATP_WRITE_IMM: number of the message */
+	uint32_t msg; /* the operations of soft_is_message(): number of the message */
 	uint64_t len;
 	struct datp_rge remote; /* RDMA and atomic operations; DATP_BIND: new context, address, length */
 	union {
@@ -167,14 +177,21 @@ struct soft_sqe {
 			uint64_t swap;
 		};
 		uint32_t imm; /* DATP_WRITE_IMM */
+		uint32_t rmr; /* DATP_SEND_INVALIDATE: the context of the target's window; DATP_READ_RMR: that of the sink */
 	};
 	struct datp_sge sge[];
 };
 
+/* Returns true for the operations that write to memory of their initiator. */
+static inline bool soft_is_read(uint8_t op)
+{
+	return op == DATP_RDMA_READ || op == DATP_READ_RMR;
+}
+
 /* Returns true for the operations that take a receive of the target: they count as messages. */
 static inline bool soft_is_message(uint8_t op)
 {
-	return op == DATP_SEND || op == DATP_WRITE_IMM;
+	return op == DATP_SEND || op == DATP_WRITE_IMM || op == DATP_SEND_INVALIDATE;
 }
 
 /*
@@ -272,6 +289,8 @@ struct soft_port {
 #define SOFT_MR_SHARED	  0x10000u
 #define SOFT_MR_MAPPED	  0x20000u
 #define SOFT_MR_CONVERTED 0x40000u
+/* of a window: a peer may invalidate it, over the connection that it was bound over */
+#define SOFT_MR_INVALIDABLE 0x80000u
 #define SOFT_MR_FILE	  (SOFT_MR_SHARED | SOFT_MR_CONVERTED)
 #define SOFT_MR_RIGHTS	  0xffffu
 
@@ -300,6 +319,7 @@ struct soft_mr {
 		_Atomic uint32_t rmr_gen;
 		_Atomic uint32_t use;
 	};
+	_Atomic uint32_t conn; /* of a window: the connection that it was bound over, as its owner numbers it */
 	_Atomic uint64_t addr, len;
 };
 

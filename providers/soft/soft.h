@@ -445,6 +445,7 @@ struct soft_ia {
 	_Atomic uint32_t windows_lock; /* nothing else is locked under it */
 	struct soft_binding **windows, *windows_spare; /* windows_lock */
 	uint64_t binds; /* the number of binds posted; windows_lock */
+	bool invalidable; /* peers may invalidate windows: the program is one of DAT 2.0. Constant while open */
 };
 
 /*

@@ -9,6 +9,7 @@
  */
 #include "window.h"
 #include "bounce.h"
+#include "quiesce.h"
 #include "sparse.h"
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@ struct soft_binding {
 	uint32_t context;
 	struct soft_range range;
 	/* how it was posted; the number counts the binds of the IA */
+	struct soft_rmr *rmr;
 	const struct datp_ep *ep;
 	uint32_t seq;
 	uint64_t number;
@@ -80,6 +82,7 @@ enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe,
 		*binding = (struct soft_binding){ .next = *windows_of(ia, context),
 					      .context = context,
 					      .range = *range,
+					      .rmr = rmr,
 					      .ep = wqe->ep,
 					      .seq = wqe->seq,
 					      .number = ++ia->binds };
@@ -171,6 +174,64 @@ void soft_window_close(struct soft_rmr *rmr)
 	while (ia->windows[rmr->index])
 		binding_free(ia, &ia->windows[rmr->index]);
 	datp_unlock(&ia->windows_lock);
+}
+
+/*
+ * Voids the record of a bind that a peer has invalidated. It stays until the bind has been reaped, because that has the
+ * records of earlier binds dropped. windows_lock
+ */
+static void binding_void(struct soft_ia *ia, struct soft_binding **at)
+{
+	struct soft_binding *binding = *at;
+
+	binding->range.len = 0;
+	if (binding->reaped)
+		binding_free(ia, at);
+}
+
+/* Looks for the bind, and voids it if the peer may. Returns false if the peer may not. windows_lock */
+static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint32_t context, struct datp_rmr **rmr)
+{
+	struct soft_binding **at = windows_of(ia, context);
+
+	while (*at && (*at)->context != context)
+		at = &(*at)->next;
+	if (!*at || !(*at)->range.len)
+		return true;
+	/* relaxed: written under the EP lock */
+	if (!ia->invalidable || (*at)->ep != &ep->base ||
+	    (*at)->range.conn != atomic_load_explicit(&ep->gen, memory_order_relaxed))
+		return false;
+	*rmr = &(*at)->rmr->base;
+	binding_void(ia, at);
+	return true;
+}
+
+/*
+ * The peer can write to the request, and to the table that says that the window is gone: so this looks whether it was
+ * the peer's to invalidate, and ends the binding in that table as well. If there is no record, a later bind has ended the
+ * binding, or the RMR has been freed.
+ */
+bool soft_window_invalidate(struct soft_ep *ep, uint32_t context, struct datp_rmr **rmr)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_range own;
+	uint32_t now = context;
+	bool good;
+
+	*rmr = NULL;
+	if (!context || SOFT_MR_INDEX(context) >= SOFT_MR_COUNT || soft_mr_get(ia->own, context, &own))
+		return false;
+	datp_lock(&ia->windows_lock);
+	good = invalidate_locked(ia, ep, context, rmr);
+	datp_unlock(&ia->windows_lock);
+	if (!*rmr)
+		return good;
+	(void)atomic_compare_exchange_strong(&ia->mr[SOFT_MR_INDEX(context)].context, &now, 0);
+	/* other connections of the same PZ may use the window, and the bounce thread may do so for them */
+	soft_mr_quiesce_invalidated(ep, context);
+	soft_bounce_quiesce(ia);
+	return good;
 }
 
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range)

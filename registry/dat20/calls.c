@@ -34,7 +34,7 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		     private_data);
 }
 
-/* OFED's libdat2 does not have the two calls that follow, and its provider refuses them. */
+/* OFED's libdat2 does not have the calls that follow, and its provider refuses them. */
 DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE *cno_handle)
 {
 	REG_DISPATCH_IA(ia_handle, cno_fd_create_func, ia_object, fd, cno_handle);
@@ -44,3 +44,14 @@ DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE *evd_handle
 {
 	REG_DISPATCH(cno_handle, DAT_INVALID_HANDLE_CNO, cno_trigger_func, cno_handle, evd_handle);
 }
+
+REG_DISPATCH_TESTED(dat_ep_post_send_with_invalidate, ep_handle, DAT_INVALID_HANDLE_EP, ep_post_send_with_invalidate_func,
+		    (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+		     DAT_DTO_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags, DAT_BOOLEAN invalidate_flag,
+		     DAT_RMR_CONTEXT rmr_context),
+		    ep_handle, num_segments, local_iov, user_cookie, completion_flags, invalidate_flag, rmr_context)
+
+REG_DISPATCH_TESTED(dat_ep_post_rdma_read_to_rmr, ep_handle, DAT_INVALID_HANDLE_EP, ep_post_rdma_read_to_rmr_func,
+		    (DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+		     const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS completion_flags),
+		    ep_handle, local_iov, user_cookie, remote_iov, completion_flags)

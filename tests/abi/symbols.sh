@@ -37,7 +37,7 @@ as_table $libdat DAT_1.2 "$table" 73 libdat.so.1
 report $? "libdat exports the 73 symbols of the table at DAT_1.2 and no other for programs"
 as_table $libdat2 DAT_2.0 "${table%abi12.tsv}abi20.tsv" 74 libdat2.so.2
 report $? "libdat2 exports the 74 symbols of its table at DAT_2.0 and no other"
-[ "$(exported $libdat2 | grep '@@OPENDAT_2[.]0' | tr '\n' ' ')" = 'dat_cno_fd_create@@OPENDAT_2.0 dat_cno_trigger@@OPENDAT_2.0 ' ]
+[ "$(exported $libdat2 | grep '@@OPENDAT_2[.]0' | tr '\n' ' ')" = 'dat_cno_fd_create@@OPENDAT_2.0 dat_cno_trigger@@OPENDAT_2.0 dat_ep_post_rdma_read_to_rmr@@OPENDAT_2.0 dat_ep_post_send_with_invalidate@@OPENDAT_2.0 ' ]
 report $? "what libdat2 exports beyond that has a version of its own"
 ! exported $libdat | grep '@OPENDAT_REGISTRY_' | grep -v '^datreg_'
 report $? "what libdat exports for libdat2 alone has names of its own"

@@ -72,6 +72,11 @@ static void bend(DAT_EVENT *event)
 			event->event_data.dto_completion_event_data.user_cookie.as_64 &= 0xffffffff;
 		if (breaks("context_unset"))
 			event->event_data.dto_completion_event_data.rmr_context = 0xa5a5a5a5;
+		if (breaks("invalidation_untold") &&
+		    event->event_data.dto_completion_event_data.operation == DAT_DTO_RECEIVE_WITH_INVALIDATE)
+			event->event_data.dto_completion_event_data.operation = DAT_DTO_RECEIVE;
+		if (breaks("faults_untold"))
+			event->event_data.dto_completion_event_data.status = DAT_DTO_SUCCESS;
 		break;
 	case DAT_CONNECTION_REQUEST_EVENT:
 		if (breaks("truncated"))
@@ -362,6 +367,43 @@ static DAT_RETURN trigger_none(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
 	return DAT_QUEUE_EMPTY;
 }
 
+/* The functions of the table whose places those below take. */
+static DAT_EP_POST_SEND_WITH_INVALIDATE_FUNC send_with_invalidate;
+static DAT_EP_POST_RDMA_READ_TO_RMR_FUNC read_to_rmr;
+
+static DAT_RETURN bent_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT context)
+{
+	if (breaks("invalidates_never"))
+		invalidate = DAT_FALSE;
+	if (breaks("invalidates_always"))
+		invalidate = DAT_TRUE;
+	return send_with_invalidate(ep, n, iov, cookie, flags, invalidate, context);
+}
+
+/* "reads_beside" reads into the place before the right one, "reads_less" what fits. */
+static DAT_RETURN bent_read(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *sink, DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RMR_TRIPLET to = *sink, source = *from;
+
+	if (breaks("reads_beside"))
+		to.virtual_address--;
+	if (breaks("reads_less"))
+		to.segment_length = source.segment_length = 99;
+	return read_to_rmr(ep, &to, cookie, &source, flags);
+}
+
+static void bend_rmr_posts(DAT_PROVIDER *table)
+{
+	if (table->ep_post_send_with_invalidate_func == bent_send)
+		return;
+	send_with_invalidate = table->ep_post_send_with_invalidate_func;
+	read_to_rmr = table->ep_post_rdma_read_to_rmr_func;
+	table->ep_post_send_with_invalidate_func = bent_send;
+	table->ep_post_rdma_read_to_rmr_func = bent_read;
+}
+
 #define FUNCTION dat_pz_create
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 {
@@ -371,6 +413,8 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 		DAT_HANDLE_TO_PROVIDER(*pz)->ep_common_connect_func = NULL;
 	if (ret == DAT_SUCCESS && breaks("trigger_untold"))
 		DAT_HANDLE_TO_PROVIDER(*pz)->cno_trigger_func = trigger_none;
+	if (ret == DAT_SUCCESS)
+		bend_rmr_posts(DAT_HANDLE_TO_PROVIDER(*pz));
 	return ret;
 }
 #undef FUNCTION

@@ -75,6 +75,13 @@ adds_twice D20-43
 atomics_unchecked D20-44
 extension_unpromised D20-45
 immediate_swapped D20-46
+invalidation_untold D20-50
+invalidates_never D20-50
+invalidates_never D20-51
+invalidates_always D20-52
+faults_untold D20-53
+reads_beside D20-54
+reads_less D20-55
 END
 judge_pairs 'mutants of 2.0'
 

@@ -36,6 +36,13 @@ tests_dat20_counters_test_LDADD = libdat2.la
 EXTRA_tests_dat20_counters_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/counters_test
 
+check_PROGRAMS += tests/dat20/invalidate_test
+tests_dat20_invalidate_test_SOURCES = tests/dat20/invalidate_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_invalidate_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_invalidate_test_LDADD = libdat2.la
+EXTRA_tests_dat20_invalidate_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/invalidate_test
+
 # The template for providers, built from this SDK, whose DATP_PROVIDER() generates functions for 2.0, and from SDK 0.7, which had none.
 check_LTLIBRARIES += template20.la template_sdk07.la
 template20_la_SOURCES = sdk/template/template.c

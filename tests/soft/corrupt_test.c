@@ -105,13 +105,15 @@ static void corrupt_receive(void)
 {
 	struct soft_desc *desc = soft_port_desc(corrupter.rport, &corrupter.rlayout, any());
 
-	switch (rand_r(&corrupter.seed) % 7) {
+	switch (rand_r(&corrupter.seed) % 9) {
 	case 0: desc->n = any(); break;
 	case 1: desc->sge[0].len = any(); break;
 	case 2: desc->sge[0].addr += any(); break;
 	case 3: desc->len = any(); break;
 	case 4: desc->status = (uint8_t)any(); break;
 	case 5: atomic_store(&desc->state, any()); break;
+	case 6: desc->extra = (uint8_t)any(); break;
+	case 7: desc->rmr = any(); break;
 	default: desc->sge[0].lmr_context = any();
 	}
 }
@@ -353,6 +355,56 @@ static void receive_is_not_longer_than_it_was_posted(void)
 	result_is_refused(1001, DAT_DTO_SUCCESS);
 }
 
+/*
+ * The peer claims that a message has invalidated this context, which it was not given over this connection: a region's, or
+ * that of an RMR which the other endpoint of this process has bound. The connection ends, and the context stays valid.
+ */
+static void claim_is_refused(enum soft_extra extra, bool of_rmr)
+{
+	const DAT_MEM_PRIV_FLAGS rights = (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	DAT_RMR_CONTEXT context;
+	struct soft_desc *desc;
+	DAT_RMR_HANDLE rmr;
+	struct soft_ia *ia;
+
+	open_pair();
+	ia = soft_ia(far_ep->base.obj.ia);
+	ia->invalidable = true;
+	context = buf.rmr_context;
+	if (of_rmr) {
+		DAT_LMR_TRIPLET where = api_seg(&buf, 0, 64);
+
+		REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+		REQUIRE_DAT(dat_rmr_bind(rmr, &where, rights, pair.a.ep, api_cookie(3), 0, &context), DAT_SUCCESS);
+		API_BIND(pair.a.request, rmr, 3, DAT_RMR_BIND_SUCCESS);
+	}
+	desc = receive_posted();
+	desc->len = 8;
+	desc->status = DAT_DTO_SUCCESS;
+	desc->extra = (uint8_t)extra;
+	desc->rmr = context;
+	atomic_store(&desc->state, SOFT_DESC_DONE);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 2000, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_TRANSPORT, API_ANY_LENGTH);
+	want_broken();
+	CHECK_EQ_INT(ia->mr[SOFT_MR_INDEX(context)].context, context);
+}
+
+static void region_is_not_the_peers_to_invalidate(void)
+{
+	claim_is_refused(SOFT_EXTRA_INVALIDATED, false);
+}
+
+static void rmr_of_another_connection_is_not_the_peers_to_invalidate(void)
+{
+	claim_is_refused(SOFT_EXTRA_INVALIDATED, true);
+}
+
+static void message_brings_nothing_that_there_is_not(void)
+{
+	claim_is_refused((enum soft_extra)7, false);
+}
+
 /* Changes the entry of the region that peers can write: it then covers all of memory. */
 static void corrupt_table(void)
 {
@@ -501,6 +553,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(receive_goes_to_registered_memory_alone),
 	CHECK_TEST(write_goes_to_registered_memory_alone),
 	CHECK_TEST(result_is_one_that_there_is),
+	CHECK_TEST(region_is_not_the_peers_to_invalidate),
+	CHECK_TEST(rmr_of_another_connection_is_not_the_peers_to_invalidate),
+	CHECK_TEST(message_brings_nothing_that_there_is_not),
 	CHECK_TEST(message_in_a_ring_of_another_queue_is_nobodys),
 	CHECK_TEST(events_behind_an_entry_that_is_no_port_are_found),
 	CHECK_TEST(messages_without_credit_are_not_kept_for_ever),

@@ -13,6 +13,7 @@
 #define REBINDS 1000000u
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 #define PZ	3
+#define CONN   5
 
 /* Two ranges. A check that mixes the start of one with the length of the other allows an access that neither allows. */
 static const struct datp_rge ranges[2] = {
@@ -25,6 +26,7 @@ static struct {
 	struct soft_pz pz;
 	struct soft_lmr lmr;
 	struct soft_rmr rmr;
+	struct soft_ep ep, other; /* connected, with the numbers CONN and CONN + 1 */
 	_Atomic bool stop;
 } t;
 
@@ -38,6 +40,9 @@ static void table_open(void)
 	REQUIRE(soft_arena_new(&t.ia->arena) == DATP_OK);
 	REQUIRE(soft_mr_init(t.ia) == DATP_OK);
 	t.pz.id = PZ;
+	t.ep.base.obj.ia = t.other.base.obj.ia = &t.ia->base;
+	t.ep.gen = CONN;
+	t.other.gen = CONN + 1;
 	t.lmr.base.obj.ia = t.rmr.base.obj.ia = &t.ia->base;
 	t.lmr.base.pz = &t.pz.base;
 	t.lmr.base.addr = 0x100000;
@@ -58,19 +63,27 @@ static void table_close(void)
 	t.ia = NULL;
 }
 
-/* A bind as it is posted; soft_mr_bind() executes it. */
-static struct soft_request bind_post(const struct datp_rge *range)
+/* A bind as it is posted; soft_mr_bind() executes it. Its record is there for the bounce thread, and for invalidations. */
+static struct soft_request bind_record(const struct datp_rge *range)
 {
 	const struct soft_layout layout = { .sq_stride = sizeof(struct soft_sqe) };
 	struct soft_sqe e = { .op = DATP_BIND,
 			      .remote = { .addr = range->addr, .len = range->len },
 			      .bind_priv = RIGHTS };
-	const struct datp_wqe wqe = { .op = DATP_BIND };
+	const struct datp_wqe wqe = { .op = DATP_BIND, .ep = &t.ep.base };
 	struct soft_request r;
 
 	REQUIRE(soft_rmr_prepare(t.ia, &t.rmr, &wqe, &t.lmr.base, &e) == DATP_OK);
-	soft_window_forget(t.ia, e.remote.rmr_context); /* the record is for the bounce thread, which this test does not have */
 	REQUIRE(soft_request_copy(&r, &e, &layout));
+	return r;
+}
+
+/* The same without the record. */
+static struct soft_request bind_post(const struct datp_rge *range)
+{
+	struct soft_request r = bind_record(range);
+
+	soft_window_forget(t.ia, r.remote.rmr_context);
 	return r;
 }
 
@@ -108,7 +121,7 @@ static void rebind_is_never_seen_by_halves(void)
 	REQUIRE(pthread_create(&thread, NULL, onlooker, &context) == 0);
 	for (uint32_t n = 0; n < REBINDS; n++) {
 		r = bind_post(&ranges[n & 1]);
-		soft_mr_bind(t.ia->mr, &r, PZ);
+		soft_mr_bind(t.ia->mr, &r, PZ, 0);
 	}
 	atomic_store(&t.stop, true);
 	pthread_join(thread, &wrong);
@@ -135,7 +148,7 @@ static void *rebinder(void *arg)
 		for (int n = 0; n < BINDS_A_ROUND; n++) {
 			struct soft_request r = bind_post(range);
 
-			soft_mr_bind(t.ia->mr, &r, PZ);
+			soft_mr_bind(t.ia->mr, &r, PZ, 0);
 			if (soft_mr_get(t.ia->mr, r.remote.rmr_context, &found))
 				wrong += found.addr != range->addr || found.len != range->len;
 		}
@@ -160,7 +173,7 @@ static void window_bound_by_two_executors_at_once_is_no_mixture(void)
 	pthread_barrier_destroy(&round_ends);
 	/* whichever bind was the last one, the next bind decides */
 	r = bind_post(&ranges[1]);
-	soft_mr_bind(t.ia->mr, &r, PZ);
+	soft_mr_bind(t.ia->mr, &r, PZ, 0);
 	CHECK(allowed(r.remote.rmr_context, ranges[1].addr, ranges[1].len));
 	CHECK(!allowed(r.remote.rmr_context, ranges[1].addr, ranges[1].len + 1));
 }
@@ -170,11 +183,11 @@ static void bind_gives_its_range_and_ends_the_one_before(void)
 	struct soft_request one = bind_post(&ranges[0]), two;
 
 	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, 1));
-	CHECK_EQ_INT(soft_mr_bind(t.ia->mr, &one, PZ), 0);
+	CHECK_EQ_INT(soft_mr_bind(t.ia->mr, &one, PZ, 0), 0);
 	CHECK(allowed(one.remote.rmr_context, ranges[0].addr, ranges[0].len));
 	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, ranges[0].len + 1));
 	two = bind_post(&ranges[1]);
-	CHECK_EQ_INT(soft_mr_bind(t.ia->mr, &two, PZ), one.remote.rmr_context);
+	CHECK_EQ_INT(soft_mr_bind(t.ia->mr, &two, PZ, 0), one.remote.rmr_context);
 	CHECK(!allowed(one.remote.rmr_context, ranges[0].addr, 1));
 	CHECK(allowed(two.remote.rmr_context, ranges[1].addr, ranges[1].len));
 }
@@ -184,7 +197,7 @@ static void window_is_good_for_no_local_access(void)
 	struct soft_request r = bind_post(&ranges[0]);
 	struct datp_sge sge = { .addr = ranges[0].addr, .len = 8 };
 
-	soft_mr_bind(t.ia->mr, &r, PZ);
+	soft_mr_bind(t.ia->mr, &r, PZ, 0);
 	sge.lmr_context = r.remote.rmr_context;
 	CHECK_EQ_INT(soft_mr_check_iov(t.ia->mr, PZ, &sge, 1, false), DATP_ERR_PRIV_READ);
 	sge.lmr_context = t.lmr.base.lmr_context;
@@ -196,7 +209,7 @@ static void bind_that_waited_while_its_window_was_freed_comes_to_nothing(void)
 	struct soft_request r = bind_post(&ranges[0]);
 
 	soft_rmr_free(&t.rmr.base);
-	soft_mr_bind(t.ia->mr, &r, PZ);
+	soft_mr_bind(t.ia->mr, &r, PZ, 0);
 	CHECK(!allowed(r.remote.rmr_context, ranges[0].addr, 1));
 }
 
@@ -204,10 +217,80 @@ static void window_onto_a_region_that_is_freed_is_shut(void)
 {
 	struct soft_request r = bind_post(&ranges[0]);
 
-	soft_mr_bind(t.ia->mr, &r, PZ);
+	soft_mr_bind(t.ia->mr, &r, PZ, 0);
 	CHECK(allowed(r.remote.rmr_context, ranges[0].addr, 1));
 	soft_lmr_free(&t.lmr.base);
 	CHECK(!allowed(r.remote.rmr_context, ranges[0].addr, 1));
+}
+
+static uint32_t invalidable(bool program_has)
+{
+	struct soft_request r;
+
+	t.ia->invalidable = program_has;
+	r = bind_record(&ranges[0]);
+	soft_mr_bind(t.ia->mr, &r, PZ, CONN);
+	CHECK(allowed(r.remote.rmr_context, ranges[0].addr, 1));
+	return r.remote.rmr_context;
+}
+
+/* The executor, on either side, looks at the table that peers see. */
+static void executor_invalidates_what_was_bound_over_its_connection(void)
+{
+	uint32_t context = invalidable(true);
+
+	CHECK(!soft_mr_invalidate(t.ia->mr, context, CONN + 1));
+	CHECK(!soft_mr_invalidate(t.ia->mr, context + 1, CONN));
+	CHECK(!soft_mr_invalidate(t.ia->mr, t.lmr.base.rmr_context, CONN));
+	CHECK(!soft_mr_invalidate(t.ia->mr, 0, CONN) && !soft_mr_invalidate(t.ia->mr, UINT32_MAX, CONN));
+	CHECK(allowed(context, ranges[0].addr, 1));
+	CHECK(soft_mr_invalidate(t.ia->mr, context, CONN));
+	CHECK(!allowed(context, ranges[0].addr, 1));
+	CHECK(!soft_mr_invalidate(t.ia->mr, context, CONN));
+	context = invalidable(false);
+	CHECK(!soft_mr_invalidate(t.ia->mr, context, CONN));
+}
+
+/* The owner believes neither that table nor the message: it has a record of what it has bound, and over what. */
+static void owner_believes_only_what_the_peer_was_given(void)
+{
+	uint32_t context = invalidable(true);
+	struct soft_range range;
+	struct datp_rmr *rmr;
+
+	CHECK(!soft_window_invalidate(&t.other, context, &rmr) && !rmr);
+	t.ep.gen = CONN + 2;
+	CHECK(!soft_window_invalidate(&t.ep, context, &rmr) && !rmr);
+	t.ep.gen = CONN;
+	CHECK(!soft_window_invalidate(&t.ep, t.lmr.base.rmr_context, &rmr) && !rmr);
+	CHECK(!soft_window_invalidate(&t.ep, 0, &rmr) && !soft_window_invalidate(&t.ep, UINT32_MAX, &rmr));
+	CHECK(allowed(context, ranges[0].addr, 1) && soft_window_get(t.ia, context, &range));
+	/* this ends the binding, also if no executor has */
+	CHECK(soft_window_invalidate(&t.ep, context, &rmr) && rmr == &t.rmr.base);
+	CHECK(!allowed(context, ranges[0].addr, 1) && !soft_window_get(t.ia, context, &range));
+	CHECK(soft_window_invalidate(&t.ep, context, &rmr) && !rmr);
+	context = invalidable(false);
+	CHECK(!soft_window_invalidate(&t.ep, context, &rmr) && allowed(context, ranges[0].addr, 1));
+	soft_window_close(&t.rmr);
+}
+
+static void sink_of_a_read_is_what_its_window_is_bound_to(void)
+{
+	uint32_t context = invalidable(false);
+	struct datp_sge sge = { .lmr_context = t.lmr.base.lmr_context, .addr = ranges[0].addr, .len = ranges[0].len };
+
+	CHECK(soft_mr_check_sink(t.ia->mr, PZ, context, &sge));
+	CHECK(!soft_mr_check_sink(t.ia->mr, PZ + 1, context, &sge));
+	CHECK(!soft_mr_check_sink(t.ia->mr, PZ, t.lmr.base.lmr_context, &sge));
+	sge.len++;
+	CHECK(!soft_mr_check_sink(t.ia->mr, PZ, context, &sge));
+	sge.len--;
+	sge.lmr_context++;
+	CHECK(!soft_mr_check_sink(t.ia->mr, PZ, context, &sge));
+	sge.lmr_context--;
+	t.ia->mr[SOFT_MR_INDEX(context)].priv = DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	CHECK(!soft_mr_check_sink(t.ia->mr, PZ, context, &sge));
+	soft_window_close(&t.rmr);
 }
 
 static void context_is_not_used_again_soon(void)
@@ -248,6 +331,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(window_is_good_for_no_local_access),
 	CHECK_TEST(bind_that_waited_while_its_window_was_freed_comes_to_nothing),
 	CHECK_TEST(window_onto_a_region_that_is_freed_is_shut),
+	CHECK_TEST(executor_invalidates_what_was_bound_over_its_connection),
+	CHECK_TEST(owner_believes_only_what_the_peer_was_given),
+	CHECK_TEST(sink_of_a_read_is_what_its_window_is_bound_to),
 	CHECK_TEST(context_is_not_used_again_soon),
 	CHECK_TEST(garbage_is_no_context),
 	CHECK_END

@@ -401,6 +401,57 @@ static void a_bind_completes_and_is_seen_in_a_query(void)
 	CHECK(first != second);
 }
 
+static void want_unbound_and_free_the_lmr(void)
+{
+	DAT_RMR_PARAM param;
+
+	REQUIRE_DAT(dat->rmr_query_func(bound.rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.lmr_triplet.lmr_context, 0);
+	CHECK_EQ_INT(param.rmr_context, 0);
+	CHECK_DAT(dat->lmr_free_func(bound.lmr), DAT_SUCCESS);
+}
+
+static void an_rmr_that_a_peer_has_invalidated_is_unbound(void)
+{
+	struct datp_wqe receive = { .ep = (struct datp_ep *)ep, .op = DATP_RECV };
+	DAT_RMR_CONTEXT context;
+
+	REQUIRE_DAT(bind_plain(&context), DAT_SUCCESS);
+	expect_bind_event(DAT_RMR_BIND_SUCCESS);
+	datp_recv_invalidate(&receive, (struct datp_rmr *)bound.rmr, context + 1);
+	datp_recv_invalidate(&receive, NULL, context);
+	CHECK_DAT(dat->lmr_free_func(bound.lmr), DAT_INVALID_STATE | DAT_INVALID_STATE_LMR_IN_USE);
+	datp_recv_invalidate(&receive, (struct datp_rmr *)bound.rmr, context);
+	/* an event of 1.2 has no place for it */
+	CHECK_EQ_INT(receive.post_flags, 0);
+	want_unbound_and_free_the_lmr();
+}
+
+/* A transport may report the receive before it reports the bind. */
+static void a_bind_that_a_peer_has_invalidated_completes_unbound(void)
+{
+	DAT_RMR_CONTEXT context;
+
+	REQUIRE_DAT(bind_plain(&context), DAT_SUCCESS);
+	expect_bind_event(DAT_RMR_BIND_SUCCESS);
+	null_counts.bind_invalidated = true;
+	REQUIRE_DAT(bind_plain(&context), DAT_SUCCESS);
+	null_counts.bind_invalidated = false;
+	expect_bind_event(DAT_RMR_BIND_SUCCESS);
+	want_unbound_and_free_the_lmr();
+}
+
+static void a_peer_invalidates_no_rmr_that_was_freed(void)
+{
+	struct datp_wqe receive = { .ep = (struct datp_ep *)ep, .op = DATP_RECV };
+	DAT_RMR_CONTEXT context;
+
+	REQUIRE_DAT(bind_plain(&context), DAT_SUCCESS);
+	CHECK_DAT(dat->rmr_free_func(bound.rmr), DAT_SUCCESS);
+	datp_recv_invalidate(&receive, (struct datp_rmr *)bound.rmr, context);
+	CHECK_DAT(dat->lmr_free_func(bound.lmr), DAT_SUCCESS);
+}
+
 static void rmr_query_and_free_check_their_arguments(void)
 {
 	DAT_RMR_PARAM param;
@@ -614,6 +665,9 @@ static const struct check_test pz_lmr_tests[] = {
 
 static const struct check_test rmr_tests[] = {
 	CHECK_TEST(a_bind_completes_and_is_seen_in_a_query),
+	CHECK_TEST(an_rmr_that_a_peer_has_invalidated_is_unbound),
+	CHECK_TEST(a_bind_that_a_peer_has_invalidated_completes_unbound),
+	CHECK_TEST(a_peer_invalidates_no_rmr_that_was_freed),
 	CHECK_TEST(rmr_query_and_free_check_their_arguments),
 	CHECK_TEST(a_bound_lmr_is_not_freed_until_unbound),
 	CHECK_TEST(binding_elsewhere_releases_the_lmr),

@@ -210,10 +210,12 @@ static enum datp_err null_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, str
 {
 	enum datp_err err = answer_once(&null_counts.bind_answer);
 
-	(void)ep, (void)rmr, (void)lmr, (void)addr, (void)len, (void)priv;
+	(void)lmr, (void)addr, (void)len, (void)priv;
 	if (err)
 		return err;
 	*context = next_rmr_context++;
+	if (null_counts.bind_invalidated)
+		datp_recv_invalidate(&(struct datp_wqe){ .ep = ep, .op = DATP_RECV }, rmr, *context);
 	datp_wqe_done(wqe, DAT_DTO_SUCCESS, 0, false);
 	return DATP_OK;
 }

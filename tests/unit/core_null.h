@@ -27,6 +27,7 @@ struct null_counts {
 	_Atomic int opens, closes;
 	char params[64];
 	_Atomic int ia_open_answer, lmr_answer, bind_answer; /* to the next call, once */
+	bool bind_invalidated; /* a peer invalidates each bind before it completes */
 };
 
 extern struct null_counts null_counts;

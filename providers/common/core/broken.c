@@ -18,6 +18,8 @@ static const char *const ops[] = {
 	[DATP_WRITE_IMM] = "RDMA write with immediate data",
 	[DATP_CMP_SWAP] = "compare-and-swap",
 	[DATP_FETCH_ADD] = "fetch-and-add",
+	[DATP_SEND_INVALIDATE] = "send that invalidates",
+	[DATP_READ_RMR] = "RDMA read into an RMR",
 };
 
 /* What each status means here, and what to do about it. */

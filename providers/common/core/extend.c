@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Posts of the extensions: RDMA Writes with immediate data, and atomic operations. They are requests like any
- * other, with the checks and states of datp_post(); only here they go through the ops by an indirect call, under
- * the transport's own way of taking the EP lock.
+ * Posts that only DAT 2.0 has: RDMA Writes with immediate data, atomic operations, sends that invalidate, and RDMA Reads
+ * into an RMR. They are requests like any other, with the checks and states of datp_post(); only here they go through the
+ * ops by an indirect call, under the transport's own way of taking the EP lock.
  */
 #include "extend.h"
 
@@ -42,6 +42,30 @@ static enum datp_err atomic_check(const struct datp_ep *ep, const struct ext_pos
 	return post->remote->addr % WORD ? DATP_ERR_BAD_TARGET : DATP_OK;
 }
 
+/* Checks as datp_post() does. The error for flags says that it is about them. */
+static enum datp_err plain_check(const struct datp_ep *ep, const struct ext_post *post, enum datp_op op, uint64_t *len)
+{
+	enum datp_err err = datp_post_check(ep, post->iov, post->n, post->remote, post->flags, op, len);
+
+	if (!err && op == DATP_RDMA_READ)
+		*len = post->remote->len;
+	return err == DATP_ERR_PARAM ? DATP_ERR_BAD_FLAGS : err;
+}
+
+static enum datp_err post_check(const struct datp_ep *ep, const struct ext_post *post, uint64_t *len)
+{
+	switch (post->op) {
+	case DATP_WRITE_IMM:
+		return write_check(ep, post, len);
+	case DATP_SEND_INVALIDATE:
+		return plain_check(ep, post, DATP_SEND, len);
+	case DATP_READ_RMR:
+		return plain_check(ep, post, DATP_RDMA_READ, len);
+	default:
+		return atomic_check(ep, post, len);
+	}
+}
+
 /* Calls the op. EP lock held. */
 static enum datp_err op_post(struct datp_ep *ep, struct datp_wqe *wqe, const struct ext_post *post)
 {
@@ -49,11 +73,19 @@ static enum datp_err op_post(struct datp_ep *ep, struct datp_wqe *wqe, const str
 	const struct datp_ops *ops = ep->obj.ia->ops;
 	struct datp_sge sink;
 
-	if (post->op == DATP_WRITE_IMM)
+	switch (post->op) {
+	case DATP_WRITE_IMM:
 		return ops->post_write_imm(ep, wqe, post->iov, post->n, post->n ? post->remote : &nowhere, post->imm);
-	sink = *post->iov;
-	sink.len = WORD;
-	return ops->post_atomic(ep, wqe, &sink, post->remote, &post->atomic);
+	case DATP_SEND_INVALIDATE:
+		return ops->post_send_invalidate(ep, wqe, post->iov, post->n, post->rmr_context);
+	case DATP_READ_RMR:
+		/* both layouts are the same but for the context's name, which <datp/provider_post.h> asserts */
+		return ops->post_read_rmr(ep, wqe, (const struct datp_rge *)post->iov, post->remote);
+	default:
+		sink = *post->iov;
+		sink.len = WORD;
+		return ops->post_atomic(ep, wqe, &sink, post->remote, &post->atomic);
+	}
 }
 
 /* Posts once. EP lock held. */
@@ -82,7 +114,7 @@ enum datp_err ext_post(struct datp_ep *ep, const struct ext_post *post)
 	bool biased;
 	int state;
 
-	err = post->op == DATP_WRITE_IMM ? write_check(ep, post, &len) : atomic_check(ep, post, &len);
+	err = post_check(ep, post, &len);
 	if (err)
 		return err;
 	do {

@@ -5,7 +5,7 @@
 
 #include "core.h"
 
-/* An operation of enum datp_ext_op. An atomic operation has one segment. */
+/* An operation of enum datp_ext_op. An atomic operation has one segment, and so has a read into an RMR: of that RMR. */
 struct ext_post {
 	enum datp_ext_op op;
 	int n;
@@ -14,7 +14,8 @@ struct ext_post {
 	DAT_CONTEXT cookie;
 	unsigned int flags;
 	uint32_t imm;		  /* DATP_WRITE_IMM */
-	struct datp_atomic atomic; /* the others */
+	uint32_t rmr_context;	  /* DATP_SEND_INVALIDATE */
+	struct datp_atomic atomic; /* DATP_CMP_SWAP, DATP_FETCH_ADD */
 };
 
 /* Posts an operation that ia_priv.ext says is supported. Takes the EP lock. */

@@ -124,7 +124,7 @@ static void ext_ask(struct datp_ia *ia, const struct plugin *plugin)
 {
 	struct datp_ext_attr *ext = &ia_priv(ia)->ext;
 
-	*ext = (struct datp_ext_attr){ .size = sizeof(*ext) };
+	*ext = (struct datp_ext_attr){ .size = sizeof(*ext), .program_has = plugin->edge->has_extensions };
 	ia->ops->ext_query(ia, ext);
 	ext->write_imm = ext->write_imm && plugin->edge->has_extensions;
 	ext->atomics = ext->atomics && plugin->edge->has_extensions;

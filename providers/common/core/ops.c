@@ -198,6 +198,20 @@ static enum datp_err default_post_atomic(struct datp_ep *ep, struct datp_wqe *wq
 	return DATP_ERR_MODEL;
 }
 
+static enum datp_err default_post_send_invalidate(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+						  int n, uint32_t rmr_context)
+{
+	(void)ep, (void)wqe, (void)iov, (void)n, (void)rmr_context;
+	return DATP_ERR_MODEL;
+}
+
+static enum datp_err default_post_read_rmr(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_rge *sink,
+					   const struct datp_rge *remote)
+{
+	(void)ep, (void)wqe, (void)sink, (void)remote;
+	return DATP_ERR_MODEL;
+}
+
 static void default_cr_reject_with(struct datp_cr *cr, const void *pdata, uint32_t len)
 {
 	(void)pdata, (void)len;

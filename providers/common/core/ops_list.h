@@ -38,7 +38,9 @@
 	X(ext_query, default_ext_query) X(post_write_imm, default_post_write_imm)                  \
 	X(post_atomic, default_post_atomic)                                                        \
 	X(post_lock, datp_post_lock) X(post_unlock, datp_post_unlock)                              \
-	X(cr_reject_with, default_cr_reject_with)
+	X(cr_reject_with, default_cr_reject_with)                                                  \
+	X(post_send_invalidate, default_post_send_invalidate)                                      \
+	X(post_read_rmr, default_post_read_rmr)
 
 /* The objects a plugin may extend, with the public head that its own struct starts with. */
 #define SIZED_OBJECTS(X)                                                                           \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory windows. A bind is an operation of an endpoint's request queue, posted like any other.
- * Invariant: an RMR is bound as the last successful bind says, and holds references to the LMR of
- * that bind and to those of all binds that have not completed.
+ * Invariant: an RMR is bound as the last successful bind says, unless the peer has invalidated that since, and holds
+ * references to the LMR of that bind and to those of all binds that have not completed.
  */
 #include <stdlib.h>
 
@@ -25,12 +25,15 @@ struct binding {
 	DAT_MEM_PRIV_FLAGS priv;
 	uint32_t context; /* given by the transport */
 	bool posting;	  /* the call that posts it frees it */
+	bool invalidated; /* a peer has ended it already, before it is known to have completed */
+	uint32_t number;  /* counts the binds of the RMR */
 };
 
 /* The private part of an RMR. It and its bindings: rmr_lock(). */
 struct rmr_priv {
 	struct binding *first; /* those that have not completed */
 	bool ending;	       /* the RMR is being freed: binds that complete now are not passed to rmr_done */
+	uint32_t begun, bound; /* the numbers of the last bind that was begun, and of the last that has completed successfully */
 };
 
 static size_t rmr_hash(const struct datp_rmr *rmr)
@@ -131,6 +134,7 @@ static void binding_begin(struct datp_rmr *rmr, struct binding *b, const struct 
 {
 	datp_lock(rmr_lock(rmr));
 	b->wqe = wqe;
+	b->number = ++rmr_priv(rmr)->begun;
 	b->next = rmr_priv(rmr)->first;
 	rmr_priv(rmr)->first = b;
 	datp_unlock(rmr_lock(rmr));
@@ -174,7 +178,34 @@ static struct datp_lmr *bound_set_locked(struct datp_rmr *rmr, const struct bind
 	rmr->len = b->len;
 	rmr->priv = b->priv;
 	rmr->rmr_context = b->context;
+	rmr_priv(rmr)->bound = b->number;
 	return old;
+}
+
+/* The RMR is bound to nothing. */
+static void bound_end_locked(struct datp_rmr *rmr)
+{
+	obj_drop(rmr->lmr);
+	rmr->lmr = NULL;
+	rmr->addr = rmr->len = 0;
+	rmr->priv = DAT_MEM_PRIV_NONE_FLAG;
+	rmr->rmr_context = 0;
+}
+
+/*
+ * A bind has completed. If the peer has invalidated it meanwhile, the RMR is bound to nothing, unless a later bind has
+ * completed before.
+ */
+static void binding_done_locked(struct datp_rmr *rmr, struct binding *b, bool good)
+{
+	bool bound = rmr->obj.ia->ops->rmr_done(rmr, b->context, b->len, good);
+
+	if (good && b->invalidated) {
+		if ((int32_t)(b->number - rmr_priv(rmr)->bound) > 0)
+			bound_end_locked(rmr);
+	} else if (bound) {
+		b->lmr = bound_set_locked(rmr, b);
+	}
 }
 
 DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status)
@@ -192,11 +223,40 @@ DATP_API void datp_bind_done(struct datp_wqe *wqe, uint8_t status)
 	 * ended
 	 */
 	if (b && !priv->ending) {
-		if (rmr->obj.ia->ops->rmr_done(rmr, b->context, b->len, status == DAT_DTO_SUCCESS))
-			b->lmr = bound_set_locked(rmr, b);
+		binding_done_locked(rmr, b, status == DAT_DTO_SUCCESS);
 		obj_drop(binding_take_locked(rmr, at));
 	}
 	datp_unlock(rmr_lock(rmr));
+}
+
+/*
+ * The RMR may be free by now, or another one. If it is live when its lock is held, rmr_end() waits for the lock before it
+ * frees it.
+ */
+static void rmr_invalidate(struct datp_ia *ia, struct datp_rmr *rmr, uint32_t context)
+{
+	_Atomic uint32_t *lock = &ia_priv(ia)->rmr_locks[rmr_hash(rmr)];
+
+	datp_lock(lock);
+	if (obj_get(ia, rmr, DATP_RMR)) {
+		for (struct binding *b = rmr_priv(rmr)->first; b; b = b->next)
+			b->invalidated |= b->len && b->context == context;
+		if (rmr->lmr && rmr->rmr_context == context)
+			bound_end_locked(rmr);
+	}
+	datp_unlock(lock);
+}
+
+DATP_API void datp_recv_invalidate(struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context)
+{
+	struct datp_ia *ia = wqe->ep->obj.ia;
+
+	if (rmr)
+		rmr_invalidate(ia, rmr, context);
+	if (!ia_priv(ia)->plugin->edge->has_extensions)
+		return;
+	wqe->post_flags |= DATP_WQE_IMMEDIATE | DATP_WQE_INVALIDATED;
+	wqe->rmr_context = context;
 }
 
 bool rmr_bound(struct datp_rmr *rmr, struct datp_sge *where, DAT_MEM_PRIV_FLAGS *priv,

@@ -120,6 +120,21 @@ DAT_RETURN dat20_ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET 
 				    const DAT20_RMR_TRIPLET *, DAT20_COMPLETION_FLAGS);
 DAT_RETURN dat20_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE);
 
+/* dat20_rmr_post.c: posts that name an RMR, and what they share with those of the extensions. */
+DAT_RETURN dat20_ep_post_send_with_invalidate(DAT_EP_HANDLE, DAT_COUNT, DAT20_LMR_TRIPLET *, DAT_DTO_COOKIE,
+					      DAT20_COMPLETION_FLAGS, DAT_BOOLEAN, DAT_RMR_CONTEXT);
+DAT_RETURN dat20_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE, const DAT20_RMR_TRIPLET *, DAT_DTO_COOKIE,
+					  const DAT20_RMR_TRIPLET *, DAT20_COMPLETION_FLAGS);
+
+/* The positions in a call of the arguments that an error of a post can be about. */
+struct dat20_positions {
+	unsigned char count, segments, target, flags;
+};
+
+DAT_RETURN dat20_post_ret(enum datp_err err, struct dat20_positions at);
+/* Converts the remote segment. Returns NULL if the program has passed NULL. */
+const struct datp_rge *dat20_remote(const DAT20_RMR_TRIPLET *from, struct datp_rge *to);
+
 /* dat20_fast.c: takes a plugin's own functions for the data path. */
 void dat20_fast_fill(const struct datp_plugin *desc, struct dat20_provider *table);
 

@@ -374,6 +374,28 @@ static DAT_RETURN counted_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET
 	return ret;
 }
 
+static DAT_RETURN counted_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT n, DAT20_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+					       DAT20_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT context)
+{
+	uint64_t length = length_of(n, iov);
+	DAT_RETURN ret = dat20_ep_post_send_with_invalidate(ep, n, iov, cookie, flags, invalidate, context);
+
+	if (ret == DAT_SUCCESS)
+		ep_count(ep, DAT20_DCNT_EP_POST_SEND, length);
+	return ret;
+}
+
+static DAT_RETURN counted_read_to_rmr(DAT_EP_HANDLE ep, const DAT20_RMR_TRIPLET *sink, DAT_DTO_COOKIE cookie,
+				      const DAT20_RMR_TRIPLET *from, DAT20_COMPLETION_FLAGS flags)
+{
+	uint64_t length = sink ? sink->segment_length : 0;
+	DAT_RETURN ret = dat20_ep_post_rdma_read_to_rmr(ep, sink, cookie, from, flags);
+
+	if (ret == DAT_SUCCESS)
+		ep_count(ep, DAT20_DCNT_EP_POST_READ, length);
+	return ret;
+}
+
 void dat20_counters_posted(struct datp_ep *ep, DAT20_IB_OP op, uint64_t bytes)
 {
 	if (!ia_priv(ep->obj.ia)->plugin->counters)
@@ -389,7 +411,8 @@ void dat20_counters_posted(struct datp_ep *ep, DAT20_IB_OP op, uint64_t bytes)
 static void event_count(const DAT20_EVENT *event)
 {
 	const DAT20_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-	bool message = event->event_number == DAT20_DTO_COMPLETION_EVENT && dto->operation == DAT20_DTO_RECEIVE;
+	bool message = event->event_number == DAT20_DTO_COMPLETION_EVENT &&
+		       (dto->operation == DAT20_DTO_RECEIVE || dto->operation == DAT20_DTO_RECEIVE_WITH_INVALIDATE);
 	bool immediate = event->event_number == (DAT20_EVENT_NUMBER)DAT20_IB_DTO_EVENT &&
 			 dto->operation == (DAT20_DTOS)DAT20_IB_DTO_RECV_IMMED;
 
@@ -440,6 +463,8 @@ void dat20_counters_fill(struct dat20_provider *table)
 	table->ep_post_recv_func = counted_recv;
 	table->ep_post_rdma_read_func = counted_read;
 	table->ep_post_rdma_write_func = counted_write;
+	table->ep_post_send_with_invalidate_func = counted_send_with_invalidate;
+	table->ep_post_rdma_read_to_rmr_func = counted_read_to_rmr;
 	table->evd_dequeue_func = counted_dequeue;
 	table->evd_wait_func = counted_wait;
 }

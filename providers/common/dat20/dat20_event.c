@@ -10,12 +10,18 @@
 
 /* ------------------------------------------------------------------ events */
 
+/* Returns true for a receive whose message has invalidated an RMR. */
+static bool has_invalidated(const struct datp_wqe *wqe)
+{
+	return wqe->op == DATP_RECV && wqe->post_flags & DATP_WQE_INVALIDATED;
+}
+
 /* Returns the kind of an operation of the extensions, of which a receive is one if it took immediate data; or -1. */
 static int extension(const struct datp_wqe *wqe)
 {
 	switch (wqe->op) {
 	case DATP_RECV:
-		return wqe->post_flags & DATP_WQE_IMMEDIATE ? (int)DAT20_IB_RDMA_WRITE_IMMED_DATA : -1;
+		return has_invalidated(wqe) ? -1 : (int)DAT20_IB_RDMA_WRITE_IMMED_DATA;
 	case DATP_WRITE_IMM:
 		return DAT20_IB_RDMA_WRITE_IMMED;
 	case DATP_CMP_SWAP:
@@ -47,7 +53,20 @@ static void extend(const struct datp_wqe *wqe, int kind, DAT20_EVENT *event)
 	memcpy(event->event_extension_data, &data, sizeof(data));
 }
 
-/* A bind, and what belongs to an extension; <datp/fast20.h> has all others. */
+/* Returns what the event of an operation says that it is, if it is of no extension. */
+static DAT20_DTOS operation(const struct datp_wqe *wqe)
+{
+	switch (wqe->op) {
+	case DATP_SEND_INVALIDATE:
+		return DAT20_DTO_SEND;
+	case DATP_READ_RMR:
+		return DAT20_DTO_RDMA_READ;
+	default:
+		return has_invalidated(wqe) ? DAT20_DTO_RECEIVE_WITH_INVALIDATE : DAT20_DTO_RECEIVE;
+	}
+}
+
+/* A bind, and what only 2.0 has; <datp/fast20.h> has all others. */
 DATP_API void datp_wqe_event20_other(const struct datp_wqe *wqe, struct datp_evd *evd, struct datp_event20 *to)
 {
 	DAT20_EVENT *event = (DAT20_EVENT *)to;
@@ -63,11 +82,13 @@ DATP_API void datp_wqe_event20_other(const struct datp_wqe *wqe, struct datp_evd
 		bind->status = (DAT20_DTO_COMPLETION_STATUS)wqe->status;
 		return;
 	}
+	event->event_number = DAT20_DTO_COMPLETION_EVENT;
 	dto->ep_handle = wqe->ep;
 	dto->user_cookie = wqe->cookie;
 	dto->status = (DAT20_DTO_COMPLETION_STATUS)wqe->status;
 	dto->transfered_length = dat20_length(wqe->len);
-	dto->rmr_context = 0;
+	dto->operation = operation(wqe);
+	dto->rmr_context = has_invalidated(wqe) ? wqe->rmr_context : 0;
 	if (kind >= 0)
 		extend(wqe, kind, event);
 }

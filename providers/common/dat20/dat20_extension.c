@@ -48,41 +48,9 @@ static DAT_RETURN query_close(DAT_HANDLE handle)
 
 /* ------------------------------------------------------------------ posts */
 
-/* The positions of the arguments that an error of a post can be about, in the call of dat_extension_op(). */
-struct positions {
-	unsigned char count, segments, target, flags;
-};
-
-static DAT_RETURN post_ret(enum datp_err err, struct positions at)
-{
-	switch (err) {
-	case DATP_ERR_BAD_COUNT:
-		return dat20_arg(at.count);
-	case DATP_ERR_BAD_SEGMENTS:
-		return dat20_arg(at.segments);
-	case DATP_ERR_BAD_TARGET:
-		return dat20_arg(at.target);
-	case DATP_ERR_BAD_FLAGS:
-		return dat20_arg(at.flags);
-	default:
-		return dat20_ret(datp_ret(err));
-	}
-}
-
-/* Converts the remote segment. Returns NULL if the program has passed NULL. */
-static const struct datp_rge *remote_of(const DAT20_RMR_TRIPLET *from, struct datp_rge *to)
-{
-	if (!from)
-		return NULL;
-	*to = (struct datp_rge){ .rmr_context = from->rmr_context,
-				 .addr = from->virtual_address,
-				 .len = from->segment_length };
-	return to;
-}
-
 static DAT_RETURN write_immed(struct datp_ep *ep, va_list args)
 {
-	static const struct positions at = { .count = 3, .segments = 4, .target = 6, .flags = 8 };
+	static const struct dat20_positions at = { .count = 3, .segments = 4, .target = 6, .flags = 8 };
 	DAT_LMR_TRIPLET local[DAT20_IOV_MAX];
 	struct ext_post post = { .op = DATP_WRITE_IMM };
 	const DAT20_LMR_TRIPLET *iov;
@@ -93,7 +61,7 @@ static DAT_RETURN write_immed(struct datp_ep *ep, va_list args)
 	post.n = va_arg(args, DAT_COUNT);
 	iov = va_arg(args, const DAT20_LMR_TRIPLET *);
 	post.cookie = va_arg(args, DAT_DTO_COOKIE);
-	post.remote = remote_of(va_arg(args, const DAT20_RMR_TRIPLET *), &remote);
+	post.remote = dat20_remote(va_arg(args, const DAT20_RMR_TRIPLET *), &remote);
 	post.imm = va_arg(args, DAT_UINT32);
 	post.flags = (unsigned int)va_arg(args, DAT20_COMPLETION_FLAGS);
 	if (post.n > DAT20_IOV_MAX)
@@ -104,7 +72,7 @@ static DAT_RETURN write_immed(struct datp_ep *ep, va_list args)
 	}
 	/* the layouts are equal, which <datp/provider_post.h> asserts */
 	post.iov = iov ? (const struct datp_sge *)local : NULL;
-	ret = post_ret(ext_post(ep, &post), at);
+	ret = dat20_post_ret(ext_post(ep, &post), at);
 	if (ret == DAT_SUCCESS)
 		dat20_counters_posted(ep, DAT20_IB_RDMA_WRITE_IMMED_OP, bytes);
 	return ret;
@@ -112,8 +80,8 @@ static DAT_RETURN write_immed(struct datp_ep *ep, va_list args)
 
 static DAT_RETURN atomic(struct datp_ep *ep, enum datp_ext_op op, va_list args)
 {
-	static const struct positions swap_at = { .segments = 5, .target = 7, .flags = 8 };
-	static const struct positions add_at = { .segments = 4, .target = 6, .flags = 7 };
+	static const struct dat20_positions swap_at = { .segments = 5, .target = 7, .flags = 8 };
+	static const struct dat20_positions add_at = { .segments = 4, .target = 6, .flags = 7 };
 	struct ext_post post = { .op = op, .n = 1 };
 	const DAT20_LMR_TRIPLET *sink;
 	struct datp_rge remote;
@@ -125,12 +93,12 @@ static DAT_RETURN atomic(struct datp_ep *ep, enum datp_ext_op op, va_list args)
 		post.atomic.swap = va_arg(args, DAT_UINT64);
 	sink = va_arg(args, const DAT20_LMR_TRIPLET *);
 	post.cookie = va_arg(args, DAT_DTO_COOKIE);
-	post.remote = remote_of(va_arg(args, const DAT20_RMR_TRIPLET *), &remote);
+	post.remote = dat20_remote(va_arg(args, const DAT20_RMR_TRIPLET *), &remote);
 	post.flags = (unsigned int)va_arg(args, DAT20_COMPLETION_FLAGS);
 	if (sink)
 		local = dat20_segment(sink);
 	post.iov = sink ? (const struct datp_sge *)&local : NULL;
-	ret = post_ret(ext_post(ep, &post), op == DATP_CMP_SWAP ? swap_at : add_at);
+	ret = dat20_post_ret(ext_post(ep, &post), op == DATP_CMP_SWAP ? swap_at : add_at);
 	if (ret == DAT_SUCCESS)
 		dat20_counters_posted(ep, op == DATP_CMP_SWAP ? DAT20_IB_CMP_AND_SWAP_OP : DAT20_IB_FETCH_AND_ADD_OP, 0);
 	return ret;

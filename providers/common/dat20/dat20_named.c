@@ -2,8 +2,9 @@
 /*
  * The named provider attributes of DAT 2.0. Existing programs look for thirteen names, compare the
  * values as strings, and choose by them what they use. So each adapter has all of them, in the order
- * that those programs know, and no value is NULL. One more says that there are counters. A plugin's own
- * attributes follow; if one of them has one of these names, its value counts.
+ * that those programs know, and no value is NULL. One more says that there are counters, and two of this
+ * project name posts that the standard has no attribute for. A plugin's own attributes follow; if one of
+ * them has one of these names, its value counts.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -90,6 +91,9 @@ bool dat20_named_make(struct datp_ia *ia)
 		{ "DAT_IB_CMP_AND_SWAP", truth(ext->atomics) },
 		{ "DAT_IB_IMMED_DATA", truth(ext->write_imm) },
 		{ "DAT_COUNTERS", "TRUE" },
+		/* the standard has no attribute for these two */
+		{ "OPENDAT_SEND_WITH_INVALIDATE", truth(ext->send_invalidate) },
+		{ "OPENDAT_RDMA_READ_TO_RMR", truth(ext->read_rmr) },
 	};
 	size_t count = sizeof(known) / sizeof(known[0]);
 	struct dat20_named *named;

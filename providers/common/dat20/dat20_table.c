@@ -51,7 +51,7 @@ static DAT_RETURN get_handle_type(DAT_HANDLE handle, DAT20_HANDLE_TYPE *type)
 /* ------------------------------------------------------------------ what is not served */
 
 /*
- * Calls for common service points, RMRs of one endpoint, remote invalidation, and high availability.
+ * Calls for common service points, RMRs of one endpoint, and high availability.
  */
 #define REFUSED(slot, ...) static DAT_RETURN no_##slot(__VA_ARGS__) { return dat20_error(DAT20_MODEL_NOT_SUPPORTED); }
 
@@ -63,12 +63,6 @@ REFUSED(csp_free, DAT20_CSP_HANDLE UNUSED(a))
 REFUSED(ep_common_connect, DAT_EP_HANDLE UNUSED(a), DAT_IA_ADDRESS_PTR UNUSED(b), DAT_TIMEOUT UNUSED(c),
 	DAT_COUNT UNUSED(d), const DAT_PVOID UNUSED(e))
 REFUSED(rmr_create_for_ep, DAT_PZ_HANDLE UNUSED(a), DAT_RMR_HANDLE *UNUSED(b))
-REFUSED(ep_post_send_with_invalidate, DAT_EP_HANDLE UNUSED(a), DAT_COUNT UNUSED(b), DAT20_LMR_TRIPLET *UNUSED(c),
-	DAT_DTO_COOKIE UNUSED(d), DAT20_COMPLETION_FLAGS UNUSED(e),
-	DAT_BOOLEAN UNUSED(f), DAT_RMR_CONTEXT UNUSED(g))
-REFUSED(ep_post_rdma_read_to_rmr, DAT_EP_HANDLE UNUSED(a), const DAT20_RMR_TRIPLET *UNUSED(b),
-	DAT_DTO_COOKIE UNUSED(c), const DAT20_RMR_TRIPLET *UNUSED(d),
-	DAT20_COMPLETION_FLAGS UNUSED(e))
 REFUSED(ia_ha_related, DAT_IA_HANDLE UNUSED(a), const DAT_NAME_PTR UNUSED(b), DAT_BOOLEAN *UNUSED(c))
 
 /* ------------------------------------------------------------------ the table */
@@ -146,8 +140,8 @@ static const struct dat20_provider dat20_template = {
 	.csp_free_func = no_csp_free,
 	.ep_common_connect_func = no_ep_common_connect,
 	.rmr_create_for_ep_func = no_rmr_create_for_ep,
-	.ep_post_send_with_invalidate_func = no_ep_post_send_with_invalidate,
-	.ep_post_rdma_read_to_rmr_func = no_ep_post_rdma_read_to_rmr,
+	.ep_post_send_with_invalidate_func = dat20_ep_post_send_with_invalidate,
+	.ep_post_rdma_read_to_rmr_func = dat20_ep_post_rdma_read_to_rmr,
 	.cno_fd_create_func = dat20_cno_fd_create,
 	.cno_trigger_func = dat20_cno_trigger,
 	.ia_ha_related_func = no_ia_ha_related,

@@ -213,6 +213,7 @@ struct datp_wqe {
 	union {
 		struct datp_rmr *rmr; /* DATP_BIND */
 		uint32_t imm;	      /* a receive with DATP_WQE_IMMEDIATE (since SDK 0.7) */
+		uint32_t rmr_context; /* one with DATP_WQE_INVALIDATED as well (since SDK 0.9) */
 	};
 };
 
@@ -630,6 +631,23 @@ struct datp_ops {
 	 */
 	size_t lmr_table;
 
+	/*
+	 * Since SDK 0.9, for programs of DAT 2.0; as the extensions above, these posts are called only if ext_query has
+	 * declared them.
+	 *
+	 * post_send_invalidate is a send whose message ends the binding of an RMR of the peer. It may only be an RMR that was
+	 * bound over the same connection, by a program of 2.0 (program_has): otherwise the operation fails, and changes
+	 * nothing. When the send has been executed no operation that this side posts later gets through that RMR. The peer's
+	 * transport calls datp_recv_invalidate().
+	 *
+	 * post_read_rmr is an RDMA Read whose sink is a range of an RMR of this side. The RMR has to be bound, when the read
+	 * is executed, to memory that includes the range, in the PZ of the endpoint, and with the right to remote writes.
+	 */
+	enum datp_err (*post_send_invalidate)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
+					      int n, uint32_t rmr_context);
+	enum datp_err (*post_read_rmr)(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_rge *sink,
+				       const struct datp_rge *remote);
+
 	/* Append here, nowhere else: released slots never move. */
 };
 
@@ -654,6 +672,15 @@ DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, 
  * buffer. EP lock held. Since SDK 0.7.
  */
 DATP_API uint64_t datp_recv_immediate(struct datp_wqe *wqe, uint32_t imm, uint64_t len);
+
+/*
+ * Notes that the message of a receive has invalidated the RMR with this context, before the transport completes the
+ * receive. The transport has ended the binding: no peer gets through it any more, and no access through it is under way.
+ * The RMR is unbound when this returns, and does not hold its LMR. `rmr` may have been freed or bound anew meanwhile, and
+ * is NULL if the transport does not know it any more. EP lock held; takes the lock under which rmr_done is called. Since
+ * SDK 0.9.
+ */
+DATP_API void datp_recv_invalidate(struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context);
 
 /*
  * Reports that new completions are ready in the transport, after DATP_ARM_CNO. Called on the service thread

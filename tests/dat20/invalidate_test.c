@@ -1,0 +1,775 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sends that invalidate an RMR of the peer, and RDMA Reads into an RMR, between two processes. The child has the RMRs and the
+ * receives, and does what the parent orders over a socket; the parent sends, reads, and tries what is not its to do. The
+ * adapter is that of OPENDAT_TEST_IA, or else soft0. One that does not have these operations has to refuse them.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dat2/udat.h>
+
+#include "tests/dat20/adapter20.h"
+#include "tests/dat20/report20.h"
+
+enum { SIZE = 1 << 19, WINDOW = SIZE / 2, SECONDS = 20000000, RECEIVES = 8, EPS = 2 };
+#define RIGHTS (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define NONE   DAT_COMPLETION_DEFAULT_FLAG
+
+static struct side {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz, other_pz;
+	DAT_EVD_HANDLE async, dto, conn, requests;
+	DAT_PSP_HANDLE psp;
+	DAT_EP_HANDLE ep[EPS];
+	DAT_LMR_HANDLE lmr, part;
+	DAT_LMR_CONTEXT local;
+	DAT_RMR_CONTEXT remote;
+	DAT_RMR_HANDLE rmr;
+	DAT_CONN_QUAL qual;
+	uintptr_t memory;
+} me, peer;
+
+static char memory[SIZE];
+static int talk;
+
+static void put(const void *what, size_t size)
+{
+	if (write(talk, what, size) != (ssize_t)size)
+		exit(98);
+}
+
+static void get(void *what, size_t size)
+{
+	if (read(talk, what, size) != (ssize_t)size)
+		exit(97);
+}
+
+/* ------------------------------------------------------------------ both sides */
+
+static DAT_LMR_HANDLE region(size_t at, size_t size, DAT_LMR_CONTEXT *local, DAT_RMR_CONTEXT *remote)
+{
+	DAT_REGION_DESCRIPTION place = { .for_va = memory + at };
+	DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+
+	SUCCEEDS(dat_lmr_create(me.ia, DAT_MEM_TYPE_VIRTUAL, place, size, me.pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr,
+				local, remote, NULL, NULL));
+	return lmr;
+}
+
+static void open_side(void)
+{
+	SUCCEEDS(dat_ia_open((DAT_NAME_PTR)(uintptr_t)adapter, 8, &me.async, &me.ia));
+	if (differs)
+		exit(96);
+	SUCCEEDS(dat_pz_create(me.ia, &me.pz));
+	SUCCEEDS(dat_pz_create(me.ia, &me.other_pz));
+	SUCCEEDS(dat_evd_create(me.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &me.dto));
+	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &me.conn));
+	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &me.requests));
+	me.lmr = region(0, SIZE, &me.local, &me.remote);
+	SUCCEEDS(dat_rmr_create(me.pz, &me.rmr));
+	me.memory = (uintptr_t)memory;
+}
+
+static void make_ep(int which, DAT_PZ_HANDLE pz, DAT_SRQ_HANDLE srq)
+{
+	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
+			     .max_message_size = SIZE,
+			     .max_rdma_size = SIZE,
+			     .max_recv_dtos = srq ? 0 : RECEIVES,
+			     .max_request_dtos = 16,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 2,
+			     .max_rdma_read_in = 4,
+			     .max_rdma_read_out = 4,
+			     .max_rdma_read_iov = 1,
+			     .max_rdma_write_iov = 2 };
+
+	if (srq)
+		SUCCEEDS(dat_ep_create_with_srq(me.ia, pz, me.dto, me.dto, me.conn, srq, &attr, &me.ep[which]));
+	else
+		SUCCEEDS(dat_ep_create(me.ia, pz, me.dto, me.dto, me.conn, &attr, &me.ep[which]));
+}
+
+static DAT_LMR_TRIPLET piece(size_t at, size_t length)
+{
+	return (DAT_LMR_TRIPLET){ .virtual_address = (DAT_VADDR)(uintptr_t)&memory[at],
+				  .segment_length = (DAT_SEG_LENGTH)length,
+				  .lmr_context = me.local };
+}
+
+static DAT_RMR_TRIPLET range(uintptr_t base, size_t at, size_t length, DAT_RMR_CONTEXT context)
+{
+	return (DAT_RMR_TRIPLET){ .virtual_address = (DAT_VADDR)(base + at),
+				  .segment_length = (DAT_SEG_LENGTH)length,
+				  .rmr_context = context };
+}
+
+static DAT_DTO_COOKIE cookie_of(DAT_UINT64 value)
+{
+	return (DAT_DTO_COOKIE){ .as_64 = value };
+}
+
+static void wait_for(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_COUNT more;
+
+	memset(event, 0xa5, sizeof(*event));
+	SUCCEEDS(dat_evd_wait(evd, SECONDS, 1, event, &more));
+}
+
+/* Waits for the next completion of this side, and looks at its status, operation, and cookie. */
+static void completes(DAT_DTO_COMPLETION_STATUS status, DAT_DTOS operation, DAT_UINT64 cookie)
+{
+	DAT_EVENT event;
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+	wait_for(me.dto, &event);
+	expect(event.event_number == DAT_DTO_COMPLETION_EVENT, "the event is no completion of a DTO");
+	expect(dto->status == status, "the status is another");
+	expect(dto->operation == operation && dto->user_cookie.as_64 == cookie, "another operation has completed");
+	expect(status != DAT_DTO_SUCCESS || !dto->rmr_context, "a request has invalidated something");
+	if (differs)
+		printf("# status %d, operation %d, cookie %llu, RMR 0x%x\n", dto->status, dto->operation,
+		       (unsigned long long)dto->user_cookie.as_64, dto->rmr_context);
+}
+
+static DAT_RMR_CONTEXT bind_at(DAT_RMR_HANDLE rmr, int which, size_t at, size_t length, DAT_MEM_PRIV_FLAGS rights,
+			       DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET where = piece(at, length);
+	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_RMR_CONTEXT context = 0;
+	DAT_EVENT event;
+
+	SUCCEEDS(dat_rmr_bind(rmr, me.lmr, &where, rights, DAT_VA_TYPE_VA, me.ep[which], cookie, flags, &context));
+	if (flags)
+		return context;
+	wait_for(me.dto, &event);
+	expect(event.event_number == DAT_RMR_BIND_COMPLETION_EVENT &&
+		       event.event_data.rmr_completion_event_data.status == DAT_DTO_SUCCESS,
+	       "the RMR is not bound");
+	return context;
+}
+
+static void end_ep(int which)
+{
+	DAT_EVENT event;
+
+	SUCCEEDS(dat_ep_free(me.ep[which]));
+	while (dat_evd_dequeue(me.dto, &event) == DAT_SUCCESS || dat_evd_dequeue(me.conn, &event) == DAT_SUCCESS)
+		;
+}
+
+/* ------------------------------------------------------------------ the child */
+
+struct order {
+	char what;
+	int which;
+	size_t at, length;
+	int rights, flags;
+};
+
+/* What the child tells of its next completion, or of its RMR. */
+struct told {
+	int number, operation, status;
+	DAT_UINT32 length, context;
+	DAT_UINT64 cookie;
+};
+
+static void tell_event(void)
+{
+	DAT_EVENT event;
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+	struct told told;
+
+	wait_for(me.dto, &event);
+	told = (struct told){ (int)event.event_number, (int)dto->operation, (int)dto->status, dto->transfered_length,
+			      dto->rmr_context, dto->user_cookie.as_64 };
+	put(&told, sizeof(told));
+}
+
+static void tell_rmr(void)
+{
+	DAT_RMR_PARAM param;
+	struct told told;
+
+	SUCCEEDS(dat_rmr_query(me.rmr, DAT_RMR_FIELD_ALL, &param));
+	told = (struct told){ .number = param.lmr_triplet.lmr_context != 0, .context = param.rmr_context };
+	put(&told, sizeof(told));
+}
+
+static DAT_SRQ_HANDLE srq;
+
+static void accept_one(const struct order *order)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECEIVES, .max_recv_iov = 1 };
+	DAT_LMR_TRIPLET sink = piece(0, order->length);
+	DAT_EVENT event;
+
+	if (order->flags)
+		SUCCEEDS(dat_srq_create(me.ia, me.pz, &attr, &srq));
+	make_ep(order->which, me.pz, order->flags ? srq : DAT_HANDLE_NULL);
+	for (int i = 0; i < order->rights && srq; i++)
+		SUCCEEDS(dat_srq_post_recv(srq, 1, &sink, cookie_of(700 + (DAT_UINT64)i)));
+	for (int i = 0; i < order->rights && !srq; i++)
+		SUCCEEDS(dat_ep_post_recv(me.ep[order->which], 1, &sink, cookie_of(700 + (DAT_UINT64)i), NONE));
+	put("r", 1);
+	wait_for(me.requests, &event);
+	SUCCEEDS(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, me.ep[order->which], 0, NULL));
+	wait_for(me.conn, &event);
+	expect(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "there is no connection");
+}
+
+static void serve_one(const struct order *order)
+{
+	DAT_LMR_TRIPLET sink = piece(0, order->length);
+	DAT_RMR_CONTEXT context;
+	DAT_EVENT event;
+
+	switch (order->what) {
+	case 'a':
+		accept_one(order);
+		break;
+	case 'p':
+		SUCCEEDS(dat_ep_post_recv(me.ep[order->which], 1, &sink, cookie_of(900), NONE));
+		break;
+	case 'b':
+		context = bind_at(me.rmr, order->which, order->at, order->length, (DAT_MEM_PRIV_FLAGS)order->rights,
+				  (DAT_COMPLETION_FLAGS)order->flags);
+		put(&context, sizeof(context));
+		break;
+	case 'e':
+		tell_event();
+		break;
+	case 'w':
+		tell_rmr();
+		break;
+	case 'm':
+		put(memory + order->at, order->length);
+		break;
+	case 'f': /* the RMR is freed, and another takes its place */
+		SUCCEEDS(dat_rmr_free(me.rmr));
+		SUCCEEDS(dat_rmr_create(me.pz, &me.rmr));
+		put("f", 1);
+		break;
+	case 'd':
+		wait_for(me.conn, &event);
+		end_ep(order->which);
+		if (srq)
+			SUCCEEDS(dat_srq_free(srq));
+		srq = DAT_HANDLE_NULL;
+		put("d", 1);
+		break;
+	default:
+		SUCCEEDS(dat_ia_close(me.ia, DAT_CLOSE_ABRUPT_FLAG));
+		exit(differs);
+	}
+}
+
+static void child(void)
+{
+	struct order order;
+
+	is_child = 1;
+	open_side();
+	SUCCEEDS(dat_psp_create_any(me.ia, &me.qual, me.requests, DAT_PSP_CONSUMER_FLAG, &me.psp));
+	put(&me, sizeof(me));
+	get(&peer, sizeof(peer));
+	for (;;) {
+		get(&order, sizeof(order));
+		serve_one(&order);
+	}
+}
+
+/* ------------------------------------------------------------------ the parent */
+
+static void ask(struct order order, void *answer, size_t size)
+{
+	put(&order, sizeof(order));
+	if (size)
+		get(answer, size);
+}
+
+/* Connects an endpoint of this PZ; the peer posts so many receives of that length, to its SRQ if it has one. */
+static void connect_in(DAT_PZ_HANDLE pz, int which, int receives, size_t length, int with_srq)
+{
+	DAT_EVENT event;
+	DAT_IA_ATTR attr;
+	char ready;
+
+	SUCCEEDS(dat_ia_query(me.ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	make_ep(which, pz, DAT_HANDLE_NULL);
+	ask((struct order){ .what = 'a', .which = which, .length = length, .rights = receives, .flags = with_srq }, &ready, 1);
+	SUCCEEDS(dat_ep_connect(me.ep[which], attr.ia_address_ptr, peer.qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
+				DAT_CONNECT_DEFAULT_FLAG));
+	wait_for(me.conn, &event);
+	expect(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "there is no connection");
+}
+
+static void connect_to(int which)
+{
+	connect_in(me.pz, which, RECEIVES, 64, 0);
+}
+
+static void disconnect(int which)
+{
+	char over;
+
+	(void)dat_ep_disconnect(me.ep[which], DAT_CLOSE_ABRUPT_FLAG);
+	ask((struct order){ .what = 'd', .which = which }, &over, 1);
+	end_ep(which);
+}
+
+static DAT_RMR_CONTEXT bound_there(int which, DAT_MEM_PRIV_FLAGS rights)
+{
+	DAT_RMR_CONTEXT context;
+
+	ask((struct order){ 'b', which, WINDOW, 256, (int)rights, 0 }, &context, sizeof(context));
+	return context;
+}
+
+static DAT_RETURN invalidates(int which, size_t length, DAT_RMR_CONTEXT context, DAT_UINT64 cookie)
+{
+	DAT_LMR_TRIPLET message = piece(0, length);
+
+	return dat_ep_post_send_with_invalidate(me.ep[which], 1, &message, cookie_of(cookie), NONE, DAT_TRUE, context);
+}
+
+/* Writes through a context of the other side. */
+static void write_through(int which, DAT_RMR_CONTEXT context, DAT_UINT64 cookie)
+{
+	DAT_LMR_TRIPLET from = piece(64, 16);
+	DAT_RMR_TRIPLET to = range(peer.memory, WINDOW + 8, 16, context);
+
+	SUCCEEDS(dat_ep_post_rdma_write(me.ep[which], 1, &from, cookie_of(cookie), &to, NONE));
+}
+
+/* The child's next event is of a receive that has invalidated this context, or, if that is 0, nothing. */
+static void told_receive(DAT_RMR_CONTEXT context, size_t length, DAT_UINT64 cookie)
+{
+	struct told told;
+
+	ask((struct order){ .what = 'e' }, &told, sizeof(told));
+	expect(told.number == DAT_DTO_COMPLETION_EVENT && told.status == DAT_DTO_SUCCESS, "the message has not arrived");
+	expect(told.operation == (int)(context ? DAT_DTO_RECEIVE_WITH_INVALIDATE : DAT_DTO_RECEIVE),
+	       "the receive is told as another operation");
+	expect(told.context == context, "another context is told");
+	expect(told.length == length && told.cookie == cookie, "another message has arrived");
+	if (differs)
+		printf("# number 0x%x operation %d status %d length %u context 0x%x cookie %llu\n", told.number,
+		       told.operation, told.status, told.length, told.context, (unsigned long long)told.cookie);
+}
+
+static void told_bound(DAT_RMR_CONTEXT context)
+{
+	struct told told;
+
+	ask((struct order){ .what = 'w' }, &told, sizeof(told));
+	expect(told.context == context && told.number == (context != 0), "the RMR is bound to something else");
+}
+
+static int attribute(const char *name)
+{
+	DAT_PROVIDER_ATTR provider;
+
+	SUCCEEDS(dat_ia_query(me.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &provider));
+	for (int i = 0; i < provider.num_provider_specific_attr; i++)
+		if (!strcmp(provider.provider_specific_attr[i].name, name))
+			return !strcmp(provider.provider_specific_attr[i].value, "TRUE");
+	expect(0, "there is no such attribute");
+	return 0;
+}
+
+static void invalidates_once(void)
+{
+	DAT_RMR_CONTEXT context;
+
+	connect_to(0);
+	context = bound_there(0, RIGHTS);
+	told_bound(context);
+	write_through(0, context, 1);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_RDMA_WRITE, 1);
+	SUCCEEDS(invalidates(0, 32, context, 2));
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 2);
+	told_receive(context, 32, 700);
+	told_bound(0);
+	report("a send unbinds an RMR of the peer, whose receive says which");
+
+	context = bound_there(0, RIGHTS);
+	write_through(0, context, 3);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_RDMA_WRITE, 3);
+	report("the RMR can be bound anew");
+
+	SUCCEEDS(invalidates(0, 8, context, 4));
+	write_through(0, context, 5);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 4);
+	completes(DAT_DTO_ERR_REMOTE_ACCESS, DAT_DTO_RDMA_WRITE, 5);
+	disconnect(0);
+	report("a write behind such a send does not get through the RMR");
+}
+
+/* Messages of each way: short, as long as a slot, and longer; and one that comes before its receive. */
+static void messages_of_each_length(void)
+{
+	static const size_t lengths[] = { 0, 1, 200, 4096, 70000, SIZE / 4 };
+	DAT_RMR_CONTEXT context;
+	char there[4096];
+
+	connect_in(me.pz, 0, 6, SIZE / 4, 0);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		size_t seen = lengths[i] < sizeof(there) ? lengths[i] : sizeof(there);
+
+		for (size_t k = 0; k < lengths[i]; k++)
+			memory[k] = (char)(k + i + 1);
+		context = bound_there(0, RIGHTS);
+		SUCCEEDS(invalidates(0, lengths[i], context, 10 + i));
+		told_receive(context, lengths[i], 700 + i);
+		completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 10 + i);
+		if (seen)
+			ask((struct order){ .what = 'm', .at = lengths[i] - seen, .length = seen }, there, seen);
+		expect(!memcmp(there, memory + lengths[i] - seen, seen), "the bytes are others");
+		told_bound(0);
+	}
+	report("messages of all lengths invalidate");
+
+	context = bound_there(0, RIGHTS);
+	SUCCEEDS(invalidates(0, 16, context, 20));
+	ask((struct order){ .what = 'p', .length = 64 }, NULL, 0);
+	told_receive(context, 16, 900);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 20);
+	told_bound(0);
+	report("a message that comes before its receive invalidates when it is received");
+
+	ask((struct order){ .what = 'p', .length = 64 }, NULL, 0);
+	ask((struct order){ 'b', 0, WINDOW, 256, RIGHTS, DAT_COMPLETION_SUPPRESS_FLAG }, &context, sizeof(context));
+	SUCCEEDS(invalidates(0, 16, context, 21));
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 21);
+	told_receive(context, 16, 900);
+	told_bound(0);
+	disconnect(0);
+	report("so does one to an RMR whose bind has no event");
+}
+
+static void takes_a_receive_of_an_srq(void)
+{
+	DAT_RMR_CONTEXT context;
+
+	connect_in(me.pz, 0, 3, 4096, 1);
+	context = bound_there(0, RIGHTS);
+	SUCCEEDS(invalidates(0, 48, context, 1));
+	write_through(0, context, 2);
+	told_receive(context, 48, 700);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 1);
+	completes(DAT_DTO_ERR_REMOTE_ACCESS, DAT_DTO_RDMA_WRITE, 2);
+	told_bound(0);
+	disconnect(0);
+	report("a message to an SRQ invalidates");
+}
+
+/* The message with this context fails, and leaves the RMR that was bound over `over` as it is. */
+static void fails_with(DAT_RMR_CONTEXT context, DAT_RMR_CONTEXT bound, const char *name)
+{
+	SUCCEEDS(invalidates(0, 8, context, 1));
+	completes(DAT_DTO_ERR_REMOTE_ACCESS, DAT_DTO_SEND, 1);
+	disconnect(0);
+	told_bound(bound);
+	if (bound) {
+		write_through(1, bound, 2);
+		completes(DAT_DTO_SUCCESS, DAT_DTO_RDMA_WRITE, 2);
+	}
+	report(name);
+}
+
+/* Only what the peer has bound over this connection is this side's to invalidate. */
+static void invalidates_no_more_than_it_was_given(void)
+{
+	DAT_RMR_CONTEXT context, stale;
+	char answer;
+
+	connect_to(1);
+	context = bound_there(1, RIGHTS);
+	connect_to(0);
+	fails_with(context, context, "an RMR that was bound over another connection cannot be invalidated");
+	connect_to(0);
+	fails_with(peer.remote, context, "a region cannot");
+	connect_to(0);
+	fails_with(0x7fffffff, context, "a context that never was cannot");
+	connect_to(0);
+	fails_with(context + 1, context, "nor one that will be");
+	connect_to(0);
+	stale = bound_there(0, RIGHTS);
+	context = bound_there(1, RIGHTS);
+	fails_with(stale, context, "nor that of an earlier bind");
+	connect_to(0);
+	context = bound_there(0, RIGHTS);
+	SUCCEEDS(invalidates(0, 8, context, 3));
+	told_receive(context, 8, 700);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 3);
+	fails_with(context, 0, "nor one a second time");
+	connect_to(0);
+	context = bound_there(0, RIGHTS);
+	ask((struct order){ .what = 'f' }, &answer, 1);
+	fails_with(context, 0, "nor that of an RMR which was freed");
+	connect_to(0);
+	context = bound_there(0, RIGHTS);
+	disconnect(0);
+	connect_to(0);
+	SUCCEEDS(invalidates(0, 8, context, 1));
+	completes(DAT_DTO_ERR_REMOTE_ACCESS, DAT_DTO_SEND, 1);
+	disconnect(0);
+	told_bound(context);
+	disconnect(1);
+	report("nor one that was bound over an earlier connection of the endpoint");
+}
+
+static void too_long_for_its_receive(void)
+{
+	DAT_RMR_CONTEXT context;
+	struct told told;
+
+	connect_to(0);
+	context = bound_there(0, RIGHTS);
+	SUCCEEDS(invalidates(0, 65, context, 1));
+	completes(DAT_DTO_ERR_REMOTE_RESPONDER, DAT_DTO_SEND, 1);
+	ask((struct order){ .what = 'e' }, &told, sizeof(told));
+	expect(told.status == DAT_DTO_ERR_LOCAL_LENGTH, "the receive has another status");
+	disconnect(0);
+	told_bound(context);
+	report("a message that is too long for its receive invalidates nothing");
+}
+
+/* The RMR is freed before the program takes the receive. */
+static void freed_before_it_is_told(void)
+{
+	DAT_RMR_CONTEXT context;
+	char answer;
+
+	connect_to(0);
+	context = bound_there(0, RIGHTS);
+	SUCCEEDS(invalidates(0, 8, context, 1));
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 1);
+	ask((struct order){ .what = 'f' }, &answer, 1);
+	bound_there(0, RIGHTS);
+	told_receive(context, 8, 700);
+	disconnect(0);
+	report("an RMR that was freed meanwhile");
+}
+
+#define REFUSES(call, type, subtype) returns(call, ERROR(type, subtype), #call)
+
+static void refuses_sends(void)
+{
+	DAT_LMR_TRIPLET three[3] = { piece(0, 1), piece(1, 1), piece(2, 1) }, outside = piece(SIZE - 1, 2);
+	DAT_RMR_CONTEXT context;
+
+	connect_to(0);
+	context = bound_there(0, RIGHTS);
+	REFUSES(dat_ep_post_send_with_invalidate(me.pz, 1, three, cookie_of(1), NONE, DAT_TRUE, context), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_EP);
+	REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], 3, three, cookie_of(1), NONE, DAT_TRUE, context),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], -1, three, cookie_of(1), NONE, DAT_TRUE, context),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], 1, NULL, cookie_of(1), NONE, DAT_TRUE, context),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], 1, &outside, cookie_of(1), NONE, DAT_TRUE, context),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], 1, three, cookie_of(1), (DAT_COMPLETION_FLAGS)0x40, DAT_TRUE,
+						 context),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], 1, three, cookie_of(1), NONE, DAT_TRUE, 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG7);
+	told_bound(context);
+	report("arguments that are wrong are refused, and nothing is invalidated");
+
+	SUCCEEDS(dat_ep_post_send_with_invalidate(me.ep[0], 2, three, cookie_of(2), NONE, DAT_FALSE, context));
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 2);
+	told_receive(0, 2, 700);
+	told_bound(context);
+	report("without the flag it is a send");
+
+	SUCCEEDS(dat_ep_post_send_with_invalidate(me.ep[0], 2, three, cookie_of(3), DAT_COMPLETION_SUPPRESS_FLAG, DAT_TRUE,
+						  context));
+	told_receive(context, 2, 701);
+	SUCCEEDS(dat_ep_post_send(me.ep[0], 1, three, cookie_of(4), NONE));
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 4);
+	told_receive(0, 1, 702);
+	report("one that succeeds and is suppressed has no event; messages beside it are as ever");
+	disconnect(0);
+	make_ep(0, me.pz, DAT_HANDLE_NULL);
+	REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], 1, three, cookie_of(1), NONE, DAT_TRUE, context), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_EP_UNCONNECTED);
+	end_ep(0);
+	report("there has to be a connection");
+}
+
+/* ------------------------------------------------------------------ reads into an RMR */
+
+static DAT_RETURN reads(DAT_RMR_CONTEXT context, size_t at, size_t room, size_t length, DAT_UINT64 cookie)
+{
+	DAT_RMR_TRIPLET sink = range(me.memory, at, room, context), from = range(peer.memory, 0, length, peer.remote);
+
+	return dat_ep_post_rdma_read_to_rmr(me.ep[0], &sink, cookie_of(cookie), &from, NONE);
+}
+
+static void reads_into_an_rmr(void)
+{
+	static const size_t lengths[] = { 0, 1, 300, 70000 };
+	DAT_RMR_CONTEXT context;
+	static char there[70000];
+
+	connect_to(0);
+	context = bind_at(me.rmr, 0, WINDOW, 80000, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, NONE);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		size_t length = lengths[i];
+
+		memset(memory + WINDOW, 0x5a, 80000);
+		SUCCEEDS(reads(context, WINDOW + 5, length + 3, length, 30 + i));
+		completes(DAT_DTO_SUCCESS, DAT_DTO_RDMA_READ, 30 + i);
+		for (size_t k = 0; k < length; k += 10000) {
+			size_t step = length - k < 10000 ? length - k : 10000;
+
+			ask((struct order){ .what = 'm', .at = k, .length = step }, there + k, step);
+		}
+		expect(!memcmp(there, memory + WINDOW + 5, length), "the bytes are others");
+		expect(memory[WINDOW + 4] == 0x5a && memory[WINDOW + 5 + length] == 0x5a, "bytes beside them have changed");
+	}
+	report("a read into an RMR");
+}
+
+static void refuses_reads(void)
+{
+	DAT_RMR_TRIPLET from = range(peer.memory, 0, 16, peer.remote), sink;
+	DAT_RMR_CONTEXT context, read_only;
+	DAT_RMR_HANDLE other;
+
+	SUCCEEDS(dat_rmr_create(me.pz, &other));
+	context = bind_at(me.rmr, 0, WINDOW, 256, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, NONE);
+	read_only = bind_at(other, 0, WINDOW, 256, DAT_MEM_PRIV_REMOTE_READ_FLAG, NONE);
+	sink = range(me.memory, WINDOW, 16, context);
+	REFUSES(reads(context, WINDOW + 250, 7, 7, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	REFUSES(reads(context, WINDOW - 1, 8, 8, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	REFUSES(reads(0, WINDOW, 8, 8, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	REFUSES(reads(me.remote, WINDOW, 8, 8, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	REFUSES(reads(context + 1, WINDOW, 8, 8, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	REFUSES(reads(context, WINDOW, 8, 9, 1), DAT_LENGTH_ERROR, 0);
+	REFUSES(reads(read_only, WINDOW, 8, 8, 1), DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	REFUSES(dat_ep_post_rdma_read_to_rmr(me.ep[0], NULL, cookie_of(1), &from, NONE), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
+	REFUSES(dat_ep_post_rdma_read_to_rmr(me.ep[0], &sink, cookie_of(1), NULL, NONE), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG4);
+	REFUSES(dat_ep_post_rdma_read_to_rmr(me.ep[0], &sink, cookie_of(1), &from, DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	REFUSES(dat_ep_post_rdma_read_to_rmr(me.rmr, &sink, cookie_of(1), &from, NONE), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_EP);
+	report("reads that do not fit are refused: bounds, right, length, arguments");
+
+	connect_in(me.other_pz, 1, 0, 64, 0);
+	REFUSES(dat_ep_post_rdma_read_to_rmr(me.ep[1], &sink, cookie_of(1), &from, NONE), DAT_PROTECTION_VIOLATION, 0);
+	disconnect(1);
+	SUCCEEDS(dat_rmr_free(other));
+	report("an RMR of another PZ is refused");
+
+	SUCCEEDS(dat_rmr_bind(me.rmr, DAT_HANDLE_NULL, &(DAT_LMR_TRIPLET){ .segment_length = 0 }, RIGHTS, DAT_VA_TYPE_VA,
+			      me.ep[0], (DAT_RMR_COOKIE){ .as_64 = 1 }, DAT_COMPLETION_SUPPRESS_FLAG, &context));
+	REFUSES(reads(sink.rmr_context, WINDOW, 8, 8, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	report("an RMR that was unbound is refused");
+
+	context = bind_at(me.rmr, 0, WINDOW, 256, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, NONE);
+	sink = range(me.memory, WINDOW, 16, context);
+	from.rmr_context = 0x7fffffff;
+	SUCCEEDS(dat_ep_post_rdma_read_to_rmr(me.ep[0], &sink, cookie_of(7), &from, NONE));
+	completes(DAT_DTO_ERR_REMOTE_ACCESS, DAT_DTO_RDMA_READ, 7);
+	disconnect(0);
+	report("the peer's memory is checked as for any read");
+}
+
+/* A read that waits behind a send that waits for its receive finds the RMR bound anew when it is executed. */
+static void read_behind_a_bind(void)
+{
+	DAT_LMR_TRIPLET message = piece(0, SIZE / 4);
+	DAT_RMR_CONTEXT first, second;
+
+	connect_in(me.pz, 0, 0, 64, 0);
+	first = bind_at(me.rmr, 0, WINDOW, 256, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, NONE);
+	SUCCEEDS(dat_ep_post_send(me.ep[0], 1, &message, cookie_of(40), NONE));
+	second = bind_at(me.rmr, 0, WINDOW, 128, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_COMPLETION_SUPPRESS_FLAG);
+	memset(memory + WINDOW, 0x5a, 16);
+	SUCCEEDS(reads(second, WINDOW, 8, 8, 41));
+	SUCCEEDS(reads(first, WINDOW + 8, 8, 8, 42));
+	ask((struct order){ .what = 'p', .length = SIZE / 4 }, NULL, 0);
+	told_receive(0, SIZE / 4, 900);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 40);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_RDMA_READ, 41);
+	completes(DAT_DTO_ERR_LOCAL_PROTECTION, DAT_DTO_RDMA_READ, 42);
+	expect(memory[WINDOW + 8] == 0x5a && memory[WINDOW + 15] == 0x5a, "the failed read has written");
+	disconnect(0);
+	report("a read is held to what its RMR is bound to when it is executed");
+}
+
+static void refuses_all(void)
+{
+	DAT_LMR_TRIPLET one = piece(0, 8);
+
+	connect_to(0);
+	if (!attribute("OPENDAT_SEND_WITH_INVALIDATE")) {
+		REFUSES(invalidates(0, 8, 1, 1), DAT_MODEL_NOT_SUPPORTED, 0);
+		REFUSES(dat_ep_post_send_with_invalidate(me.ep[0], 1, &one, cookie_of(1), NONE, DAT_FALSE, 0),
+			DAT_MODEL_NOT_SUPPORTED, 0);
+	}
+	if (!attribute("OPENDAT_RDMA_READ_TO_RMR"))
+		REFUSES(reads(1, WINDOW, 8, 8, 1), DAT_MODEL_NOT_SUPPORTED, 0);
+	SUCCEEDS(dat_ep_post_send(me.ep[0], 1, &one, cookie_of(2), NONE));
+	told_receive(0, 8, 700);
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 2);
+	disconnect(0);
+	report("what the attributes do not promise is refused, and the connection goes on");
+}
+
+int main(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	if (!adapter_choose())
+		return 99;
+	pid = adapter_fork(SOCK_SEQPACKET, &talk);
+	if (pid < 0)
+		return 99;
+	if (pid == 0)
+		child();
+	open_side();
+	get(&peer, sizeof(peer));
+	put(&me, sizeof(me));
+	adapter_chosen_end();
+	refuses_all();
+	if (attribute("OPENDAT_SEND_WITH_INVALIDATE")) {
+		invalidates_once();
+		messages_of_each_length();
+		takes_a_receive_of_an_srq();
+		invalidates_no_more_than_it_was_given();
+		too_long_for_its_receive();
+		freed_before_it_is_told();
+		refuses_sends();
+	}
+	if (attribute("OPENDAT_RDMA_READ_TO_RMR")) {
+		reads_into_an_rmr();
+		refuses_reads();
+		read_behind_a_bind();
+	}
+	SUCCEEDS(dat_ia_close(me.ia, DAT_CLOSE_ABRUPT_FLAG));
+	ask((struct order){ .what = 'q' }, NULL, 0);
+	waitpid(pid, &status, 0);
+	expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child has found differences");
+	report("both sides close their adapters");
+	printf("1..%d\n", tests);
+	return failed != 0;
+}

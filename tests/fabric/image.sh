@@ -14,7 +14,7 @@ fabric_test_packages=(rdmacm-utils ibverbs-utils ibverbs-providers perftest libd
 
 # Loaded in this order by stage1, each after what it depends on. rxe cannot be added before crc32_generic is there.
 fabric_modules=(
-	virtio_pci virtio_console virtio_net 9pnet_virtio 9p overlay dummy 8021q
+	virtio_pci virtio_console virtio_net 9pnet_virtio 9p overlay dummy tun 8021q
 	crc32_generic crc32c_generic libcrc32c
 	ib_core ib_uverbs iw_cm rdma_cm rdma_ucm ib_umad rdma_rxe
 )
@@ -129,8 +129,11 @@ image_build_siw()
 # connections, and destroying the listener makes the kernel write to freed memory. A peer that connects by TCP and closes at once
 # is enough, such as a port scan or a client that is killed, and the listening program cannot prevent it. With the correction, siw
 # ignores the event, accepts the connection, and then finds that it has ended.
+# And a second one: the reply to a request may be refused before its private data have been read. siw reports their length all the
+# same, and the kernel copies that many bytes from nowhere and panics. A peer that answers with a bad header is enough.
 image_mend_siw()
 {
+	sed -i '/^static int siw_cm_upcall/,/^}/s/^\t\tif (pd_len) {$/\t\tif (pd_len \&\& cep->mpa.pdata) {/' "$1"
 	sed -i '/^static void siw_cm_llp_state_change(struct sock \*sk)$/,/^}/s/^\tcase TCP_CLOSE_WAIT:$/&\n\t\tif (cep->state == SIW_EPSTATE_LISTENING)\n\t\t\tbreak;/' "$1"
 }
 

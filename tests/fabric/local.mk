@@ -14,6 +14,7 @@ FABRIC_OPTIONS_conform20_test = --timeout 2400
 FABRIC_OPTIONS_dat20_hosts_test = --hosts 2
 FABRIC_OPTIONS_datctl_test = --timeout 1200
 FABRIC_OPTIONS_fault_test = --timeout 1200
+FABRIC_OPTIONS_hostile_test = --timeout 900
 FABRIC_OPTIONS_hosts_test = --hosts 2
 FABRIC_OPTIONS_vipl_test = --timeout 1200
 FABRIC_OPTIONS_vipl_hosts_test = --hosts 2
@@ -62,7 +63,8 @@ FABRIC_PROGS += tests/fabric/wire12 tests/fabric/fault_test tests/fabric/trap_te
 	tests/fabric/fork_test tests/fabric/limit_test tests/fabric/post_test tests/fabric/pipe_test tests/fabric/early_test \
 	tests/fabric/bound_test tests/fabric/order_test tests/fabric/hold_test tests/fabric/device_test \
 	tests/fabric/ended_test \
-	tests/fabric/fence_test tests/fabric/hostile_test tests/fabric/grasp_test
+	tests/fabric/fence_test tests/fabric/hostile_test tests/fabric/grasp_test tests/fabric/mpa_test \
+	tests/fabric/roce_test
 tests_fabric_early_test_SOURCES = tests/fabric/early_test.c
 tests_fabric_early_test_CPPFLAGS = $(API_CPPFLAGS)
 # its datp_cm_established() interposes libdatp's
@@ -133,6 +135,14 @@ tests_fabric_hostile_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_grasp_test_SOURCES = tests/fabric/grasp_test.c tests/fabric/hostile.c tests/fabric/hostile.h
 tests_fabric_grasp_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_grasp_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_mpa_test_SOURCES = tests/fabric/mpa_test.c tests/fabric/mpa.c tests/fabric/mpa.h tests/fabric/hostile.c \
+	tests/fabric/hostile.h
+tests_fabric_mpa_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_fabric_mpa_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
+tests_fabric_roce_test_SOURCES = tests/fabric/roce_test.c tests/fabric/roce.c tests/fabric/roce.h tests/fabric/hostile.c \
+	tests/fabric/hostile.h
+tests_fabric_roce_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_fabric_roce_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_wire12_SOURCES = tests/fabric/wire.c
 tests_fabric_wire12_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fabric_wire12_LDADD = libdat.la

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The behaviour that the standard requires, over rxe and over siw: runs the programs of tests/api that are quick there, as one TAP
 # stream. Runs in one guest. api_test.sh [PROGRAM[:WORDS]...] runs these programs instead, or their tests whose name holds the
-# words. All programs together take a quarter of an hour in a guest.
+# words; api_test.sh --as NAME [PROGRAM...] runs them over an imitated device. All programs together take a quarter of an hour in
+# a guest.
 # shellcheck source-path=SCRIPTDIR
 set -u
 . "${0%/*}/joined.sh"
@@ -17,6 +18,9 @@ all_over()
 		over "$1" "$2" "api/${program%%:*}" ${words:+"$words"}
 	done
 }
+
+device=
+[ "${1-}" != --as ] || { device=$2; shift 2; }
 
 # With late_ms=0 an accept over siw does not wait for a first receive. A peer can then leave so early that a post finds the TCP
 # connection closed.
@@ -38,6 +42,12 @@ prompt=() slowly=() windows=()
 	slowly=("peer:freed region is touched no more" "rmr:unbound window is written through no more")
 }
 programs=("$@")
+if [ -n "$device" ]; then
+	imitate=$top_srcdir/tests/fabric/imitate
+	imitated=("$imitate" "$device")
+	all_over "$("$imitate" --adapter "$device")" "$device" "${programs[@]}" | joined
+	exit
+fi
 over_rxe()
 {
 	all_over ib-rxe0 rxe "${programs[@]}"

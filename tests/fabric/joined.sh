@@ -2,11 +2,13 @@
 # shellcheck shell=bash
 # Functions for tests that run many programs over a device and print one TAP stream.
 
+imitated=()	# `imitate NAME` where the adapter is to behave as another device
+
 # over ADAPTER KIND PROGRAM [WORDS]: runs tests/PROGRAM_test, or its tests whose name holds these words, and prints its TAP with
 # KIND in each line
 over()
 {
-	OPENDAT_TEST_IA=$1 CHECK_WATCHDOG=100 CHECK_PATIENCE=40 "tests/$3_test" "${@:4}" |
+	OPENDAT_TEST_IA=$1 CHECK_WATCHDOG=100 CHECK_PATIENCE=40 "${imitated[@]}" "tests/$3_test" "${@:4}" |
 		sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /; s/^#/# $2:/"
 }
 

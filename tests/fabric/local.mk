@@ -2,8 +2,8 @@
 # The RDMA lab, a virtual machine with rxe and siw, and the tests that run in it: `make check-fabric`. A test is
 # tests/fabric/NAME.sh, and its results are fabric/NAME.log and .trs. `lab run` gets FABRIC_OPTIONS_NAME as its options after those
 # that all tests have, so a --timeout here replaces theirs.
-FABRIC_TESTS = verbs_test adapters_test profiles_test datctl_test wire_test dat20_test fault_test hostile_test api_test vipl_test \
-	hosts_test vipl_hosts_test
+FABRIC_TESTS = verbs_test adapters_test profiles_test datctl_test wire_test dat20_test fault_test hostile_test api_test \
+	imitated_test vipl_test hosts_test vipl_hosts_test
 # `make fabric/conform_test.trs` runs the first of these tests, and check-fabric runs none. Over a device a connection qualifier
 # is a port, and a port that datconform has found unused may be the source port of another connection when datconform listens
 # there. dat20_ways_test repeats much of dat20_test, and dat20_hosts_test does so between two guests.

@@ -12,12 +12,6 @@ those_on()
 	awk -v link="$1" '/^as-/ && $2 == link { print $1 }' "$top_srcdir/tests/fabric/profiles"
 }
 
-# adapter_of NAME: prints the adapter of the link that imitates the device
-adapter_of()
-{
-	[[ " $(those_on rxe0 | xargs) " == *" $1 "* ]] && echo ib-rxe0 || echo iwarp-siw0
-}
-
 every_switch_of_the_table_is_known()
 {
 	local name
@@ -45,7 +39,7 @@ exchanges_over_those_on()
 {
 	local name
 	for name in $(those_on "$1"); do
-		exchanges "$(adapter_of "$name")" "$imitate" "$name"
+		exchanges "$("$imitate" --adapter "$name")" "$imitate" "$name"
 	done
 }
 
@@ -63,7 +57,7 @@ two_processes_exchange_over_each_imitation_of_siw()
 shows()
 {
 	local name=$1 pattern
-	run "$imitate" "$name" ./datctl show "$(adapter_of "$name")"
+	run "$imitate" "$name" ./datctl show "$("$imitate" --adapter "$name")"
 	exits_with 0
 	for pattern in "${@:2}"; do
 		prints "$pattern"
@@ -83,7 +77,7 @@ what_the_device_says_is_what_the_adapter_shows()
 if [ $# -gt 0 ]; then
 	. "$top_srcdir/tests/fabric/joined.sh"
 	for name; do
-		judged "$(adapter_of "$name")" "$name" "$imitate" "$name" ./datconform
+		judged "$("$imitate" --adapter "$name")" "$name" "$imitate" "$name" ./datconform
 	done | joined
 	exit
 fi

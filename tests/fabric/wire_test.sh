@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Our providers and OFED's (Debian's libdapl2) connect to each other, with either one as the client, over both devices. In one
-# guest.
+# guest. wire_test.sh --as NAME runs the tests over the link of an imitated device, which both sides have.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/fabric/rdma.sh"
 
 ours=tests/fabric/wire12
 ofed=tests/fabric/wire20
+imitate=$top_srcdir/tests/fabric/imitate
+imitated=()	# `imitate NAME` where the devices of both sides are to behave as another one
 qual=2000
 
 # side WHO ARGUMENT...: sets command, which runs wire.c for this side. OFED needs a dat.conf in its own format.
@@ -15,13 +17,13 @@ side()
 	local who=$1
 	shift
 	case $who in
-	ours-ib) command=(timeout -k 5 100 $ours ib-rxe0 "$@") ;;
-	ours-iw) command=(timeout -k 5 100 $ours iwarp-siw0 "$@") ;;
+	ours-ib) command=("${imitated[@]}" timeout -k 5 100 $ours ib-rxe0 "$@") ;;
+	ours-iw) command=("${imitated[@]}" timeout -k 5 100 $ours iwarp-siw0 "$@") ;;
 	# programs of 2.0, as those of OFED's side, on our libdat2
 	our2-ib) command=(env LD_LIBRARY_PATH="$PWD/.libs" timeout -k 5 100 $ofed ib-rxe0 "$@") ;;
 	our2-iw) command=(env LD_LIBRARY_PATH="$PWD/.libs" timeout -k 5 100 $ofed iwarp-siw0 "$@") ;;
-	ofed-ib) command=(env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-rxe0 "$@") ;;
-	ofed-iw) command=(env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-siw0 "$@") ;;
+	ofed-ib) command=("${imitated[@]}" env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-rxe0 "$@") ;;
+	ofed-iw) command=("${imitated[@]}" env DAT_OVERRIDE="$LAB_OFED_CONF" timeout -k 5 100 $ofed ofa-siw0 "$@") ;;
 	esac
 }
 
@@ -224,6 +226,25 @@ nobody_listening_is_a_rejection_by_the_network()
 	prints '^non-peer rejected$'
 }
 
+if [ "${1-}" = --as ]; then
+	imitated=("$imitate" "$2")
+	case $("$imitate" --adapter "$2") in
+	ib-*)
+		tests our_client_talks_to_an_ofed_server_over_rxe \
+			an_ofed_client_talks_to_our_server_over_rxe \
+			a_long_connection_qualifier_meets_the_same_port \
+			a_rejection_by_an_ofed_server_is_the_peers \
+			a_rejection_by_our_server_is_the_peers_for_ofed \
+			an_ofed_server_is_given_56_bytes_at_most \
+			an_ofed_server_is_not_cut_short_in_silence
+		;;
+	iwarp-*)
+		tests our_client_talks_to_an_ofed_server_over_siw \
+			an_ofed_client_talks_to_our_server_over_siw \
+			a_rejection_crosses_siw
+		;;
+	esac
+fi
 tests our_client_talks_to_our_server_with_exact_private_data \
 	our_client_talks_to_an_ofed_server_over_rxe \
 	an_ofed_client_talks_to_our_server_over_rxe \

@@ -603,8 +603,8 @@ static void duplicate_fails_as_a_connect_does_and_leaves_the_first_alone(void)
 	REQUIRE_DAT(dat_cr_reject(api_cr(pair.cr_evd)), DAT_SUCCESS);
 	API_CONN(c.connect, c.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	REQUIRE_DAT(dat_ep_reset(c.ep), DAT_SUCCESS);
+	/* Nobody answers. On a busy machine the time may pass before the request is sent, so it is not awaited. */
 	REQUIRE_DAT(dat_ep_dup_connect(c.ep, pair.a.ep, 50000, 0, NULL, 0), DAT_SUCCESS);
-	api_cr(pair.cr_evd);
 	API_CONN(c.connect, c.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	REQUIRE_DAT(dat_ep_reset(c.ep), DAT_SUCCESS);
 	REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);

@@ -191,8 +191,8 @@ static void receives_are_flushed_where_that_takes_an_asynchronous_event(void)
 }
 
 /*
- * The side that wrote to memory without a right to it learns that its peer has disconnected before it has polled. Its request
- * completes with the error that was the cause, and not as flushed. A request behind it is flushed.
+ * The side that wrote to memory without a right to it hears that its peer has disconnected, and has not polled yet. Its request
+ * has failed with the cause, and is no flush of that end. A request behind it is one.
  */
 static void request_keeps_its_error_when_the_end_is_heard_first(void)
 {
@@ -400,7 +400,7 @@ static void wakes(uint64_t cookie)
  */
 static void event_without_a_completion_ends_no_wait(void)
 {
-	/* one wait that the event ends, one that ends by its timeout, and one for a wake-up that an earlier wait has left */
+	/* one that the event ends, one until the time is over, and one more that is left by an earlier wait */
 	enum { WAIT_MS = 200, MOST_SLEEPS = 3 };
 	DAT_EVENT event;
 	uint64_t begun;
@@ -422,7 +422,45 @@ static void event_without_a_completion_ends_no_wait(void)
 	}
 }
 
+/* ------------------------------------------------------------------ which of the two ends it is */
+
+enum { ENDS_FOUND = 20 };
+
+/* Side a has posted a request of `cookie`, which may have completed before the peer's device found the error. */
+static void broken_there_and_over_here(uint64_t cookie)
+{
+	DAT_EVENT event;
+
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_EVENT(pair.a.request, &event);
+	CHECK(event.event_data.dto_completion_event_data.user_cookie.as_64 == cookie);
+	connect_again();
+}
+
+/*
+ * siw raises an event of the queue pair, and ends the connection as it would for a peer that disconnects. The other side learns
+ * from siw that the connection is over, and not why.
+ */
+static void side_whose_device_finds_an_error_gets_broken(void)
+{
+	DAT_RMR_TRIPLET beyond;
+
+	pair_make(NULL);
+	beyond = api_target(&buf, 0, BYTES);
+	beyond.target_address += buf.size;
+	for (uint64_t i = 0; i < ENDS_FOUND; i++) {
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES / 4, 1), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, i, 0), DAT_SUCCESS);
+		API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_LOCAL_LENGTH, API_ANY_LENGTH);
+		broken_there_and_over_here(i);
+		REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 4096, BYTES), beyond, i, 0), DAT_SUCCESS);
+		broken_there_and_over_here(i);
+	}
+}
+
 static const struct check_test iw_tests[] = {
+	CHECK_TEST(side_whose_device_finds_an_error_gets_broken),
 	CHECK_TEST(last_message_before_a_graceful_end_arrives),
 	CHECK_TEST(messages_that_complete_before_they_are_sent_arrive_in_order),
 	CHECK_TEST(request_that_the_device_never_flushes_is_flushed),

@@ -283,14 +283,14 @@ static void confirm(const unsigned char *reply)
 	roce_mad(card, mad);
 }
 
-/* Connects, and ends the connection with numbers that are wrong, and then with the right ones. */
+/* Connects, ends the connection with numbers that are wrong, and then with the right ones if `again`. */
 static void connect_by_hand(void *arg)
 {
+	bool again = *(const bool *)arg;
 	uint16_t port = target_port();
 	unsigned char mad[ROCE_MAD], reply[ROCE_MAD];
 	uint32_t local = 0x3100, remote;
 
-	(void)arg;
 	roce_request(mad, port, local);
 	roce_mad(card, mad);
 	REQUIRE(roce_hear(card, CM_REP, reply, HEARD_MS));
@@ -306,15 +306,19 @@ static void connect_by_hand(void *arg)
 	roce_mad(card, mad);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
-	memcpy(mad + CM_DREQ_QP, reply + CM_REP_QP, 3);
-	roce_mad(card, mad);
+	if (again) {
+		memcpy(mad + CM_DREQ_QP, reply + CM_REP_QP, 3);
+		roce_mad(card, mad);
+	}
 	check_await(CHECK_PARENT);
 }
 
-static void disconnect_that_names_another_connection_is_ignored(void)
+static void connection_by_hand(bool again)
 {
+	DAT_EVENT event;
+
 	set_up();
-	attacker = check_fork(connect_by_hand, NULL);
+	attacker = check_fork(connect_by_hand, &again);
 	victim_opens();
 	check_put(attacker, &me, sizeof(me));
 	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
@@ -325,11 +329,26 @@ static void disconnect_that_names_another_connection_is_ignored(void)
 	others_are_served();
 	API_QUIET(end.connect);
 	check_signal(attacker);
+	if (!again) { /* the attacker has no queue pair that could acknowledge it */
+		REQUIRE_DAT(api_send(end.ep, &buf, 0, 64, 2, 0), DAT_SUCCESS);
+		API_EVENT(end.request, &event);
+		CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+	}
 	API_CONN_OVER(end.connect, end.ep);
 	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	others_are_served();
 	check_signal(attacker);
 	check_join(attacker);
+}
+
+static void disconnect_that_names_another_connection_is_ignored(void)
+{
+	connection_by_hand(true);
+}
+
+static void peer_without_a_queue_pair_costs_its_connection(void)
+{
+	connection_by_hand(false);
 }
 
 /* ------------------------------------------------------------------ answers */
@@ -477,6 +496,7 @@ static const struct check_test management_tests[] = {
 	CHECK_TEST(datagrams_of_garbage_harm_nobody),
 	CHECK_TEST(requests_by_hand_are_shown_and_their_accept_ends),
 	CHECK_TEST(disconnect_that_names_another_connection_is_ignored),
+	CHECK_TEST(peer_without_a_queue_pair_costs_its_connection),
 	CHECK_TEST(answers_by_hand_end_the_attempt),
 	CHECK_END
 };

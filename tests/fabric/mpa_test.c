@@ -17,9 +17,11 @@
 enum {
 	REQUESTS = 24, /* of garbage, by each way to leave */
 	SILENT = 12,   /* connections that the attacker leaves open in the middle of a request */
-	RECEIVE = 64,  /* bytes */
+	RECEIVE = 64,  /* bytes; it is shorter than MPA_LONG's message */
 	CLOSED_MS = 20000, /* longer than siw waits for a request */
+	CLOSES_MS = 3000,
 	FEW_LINES = 24, /* some causes, each of which is logged at most three times in ten seconds */
+	MARK = 0x5a,
 };
 
 static struct api_end end;
@@ -338,6 +340,70 @@ static void replies_of_garbage_end_the_attempt(void)
 
 /* ------------------------------------------------------------------ connections */
 
+static void do_each_wrong(void *arg)
+{
+	struct sockaddr_in at = target();
+	uint64_t seed = 3;
+
+	(void)arg;
+	for (enum mpa_wrong wrong = 0; wrong < MPA_WRONGS; wrong++) {
+		int fd = mpa_reach(&at);
+
+		mpa_say(fd, bytes, mpa_request(bytes, 0, 1, 0, 0));
+		CHECK_EQ_INT(mpa_hear(fd), 0);
+		mpa_do(fd, wrong, &seed);
+		if (wrong != MPA_RESET) {
+			/* siw may wait for the rest of what looks like a long message */
+			mpa_is_closed(fd, CLOSES_MS);
+			close(fd);
+		}
+		check_await(CHECK_PARENT);
+	}
+}
+
+/* Nothing but the receive may have been written to. */
+static void want_marks(enum mpa_wrong wrong)
+{
+	for (int i = RECEIVE; i < 16384; i++)
+		if (buf.mem[i] != MARK) {
+			CHECK_FAIL("attack %d has written beyond the receive, at %d", (int)wrong, i);
+			return;
+		}
+}
+
+static void connection_that_is_attacked_ends(enum mpa_wrong wrong)
+{
+	DAT_EVENT event;
+
+	memset(buf.mem, MARK, 16384);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, RECEIVE, 1), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_EVENT(end.connect, &event);
+	/* the attack may be over before the victim hears that the connection is established */
+	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		API_CONN_OVER(end.connect, end.ep);
+	API_EVENT(end.recv, &event);
+	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+	API_EMPTY(end.connect);
+	API_EMPTY(end.recv);
+	want_marks(wrong);
+	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+}
+
+static void segment_of_garbage_ends_its_connection(void)
+{
+	attacker = check_fork(do_each_wrong, NULL);
+	victim_opens();
+	check_put(attacker, &me, sizeof(me));
+	for (enum mpa_wrong wrong = 0; wrong < MPA_WRONGS; wrong++) {
+		connection_that_is_attacked_ends(wrong);
+		api_pair_works(&honest, &buf);
+		check_signal(attacker);
+	}
+	check_join(attacker);
+	others_are_served();
+}
+
 static void say_no_more(void *arg)
 {
 	struct sockaddr_in at = target();
@@ -389,6 +455,7 @@ static const struct check_test request_tests[] = {
 
 static const struct check_test connection_tests[] = {
 	CHECK_TEST(replies_of_garbage_end_the_attempt),
+	CHECK_TEST(segment_of_garbage_ends_its_connection),
 	CHECK_TEST(peer_that_says_nothing_after_the_reply_holds_up_nobody),
 	CHECK_END
 };

@@ -4,6 +4,8 @@
  * dequeues, which are if the line says counters=on. Two endpoints of this process connect and exchange a few messages.
  * Usage: counters_test [PLAIN COUNTED], two adapters of which the second one counts.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +204,55 @@ static void of_all(void)
 	COUNTS(active, DCNT_EP_CONNECT, 0);
 }
 
+/* A service point that does not come about is neither created nor freed. */
+static void of_failed_points(void)
+{
+	DAT_PSP_HANDLE second;
+
+	returns(DAT_GET_TYPE(dat_psp_create(ia, qual, cr, DAT_PSP_CONSUMER_FLAG, &second)), DAT_CONN_QUAL_IN_USE,
+		"dat_psp_create of a qualifier that is in use");
+	COUNTS(ia, DCNT_IA_PSP_CREATE, 0);
+	COUNTS(ia, DCNT_IA_PSP_FREE, 0);
+	COUNTS(ia, DCNT_IA_CM_LISTEN, 1);
+}
+
+static atomic_int is_over;
+
+static void *creates_points(void *unused)
+{
+	DAT_CONN_QUAL other;
+	DAT_PSP_HANDLE one;
+
+	(void)unused;
+	for (int i = 0; i < 2000; i++)
+		if (dat_psp_create_any(ia, &other, cr, DAT_PSP_CONSUMER_FLAG, &one) == DAT_SUCCESS)
+			(void)dat_psp_free(one);
+	is_over = 1;
+	return NULL;
+}
+
+/* Resets a counter while calls that belong to another one are under way: it never counts backwards. */
+static void of_concurrent_calls(void)
+{
+	DAT_UINT64 value, most = 0;
+	pthread_t thread;
+
+	is_over = 0;
+	if (pthread_create(&thread, NULL, creates_points, NULL)) {
+		expect(0, "there is no thread");
+		return;
+	}
+	while (!is_over) {
+		SUCCEEDS(dat_ib_query_counters(ia, DCNT_IA_PSP_CREATE, &value, 1));
+		most = value > most ? value : most;
+	}
+	pthread_join(thread, NULL);
+	if (!most)
+		return;
+	printf("# DCNT_IA_PSP_CREATE has been %llu\n", (unsigned long long)most);
+	differs = 1;
+}
+
 static void refusals(void)
 {
 	DAT_UINT64 value;
@@ -309,6 +360,8 @@ static void over(const char *name, int on)
 	report_of(name, "it opens and connects");
 	of_the_adapter();
 	report_of(name, "objects and connections are counted");
+	of_failed_points();
+	report_of(name, "a service point that fails is not counted");
 	exchange();
 	of_data(on);
 	report_of(name, on ? "posts and events are counted" : "posts and events are not counted");
@@ -327,6 +380,8 @@ static void over(const char *name, int on)
 	if (!on) {
 		of_all();
 		report_of(name, "all are read at once, and reset");
+		of_concurrent_calls();
+		report_of(name, "a counter that is reset during a call does not count backwards");
 	}
 	SUCCEEDS(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }

@@ -11,9 +11,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Of an IA, beside the numbers of its objects (struct obj_list). The events are those of its endpoints. */
+/*
+ * Of an IA, beside the numbers of its objects (struct obj_list). The events are those of its endpoints. Service points have counts
+ * of their own, because such an object is published before it listens, and retired if that fails.
+ */
 enum ia_count {
+	COUNT_PSP,		/* dat_psp_create */
 	COUNT_PSP_ANY,		/* dat_psp_create_any */
+	COUNT_PSP_FREED,
+	COUNT_RSP, COUNT_RSP_FREED,
 	COUNT_ACCEPTS, COUNT_REJECTS,
 	COUNT_ATTEMPTS,		/* dat_ep_connect and dat_ep_dup_connect */
 	COUNT_ESTABLISHED_ACTIVE, COUNT_ESTABLISHED_PASSIVE,

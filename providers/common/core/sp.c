@@ -299,18 +299,22 @@ enum datp_err psp_free(struct datp_sp *sp)
 {
 	enum datp_err err = obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_PSP);
 
-	if (!err)
-		sp_end(sp);
-	return err;
+	if (err)
+		return err;
+	ia_count(sp->obj.ia, COUNT_PSP_FREED);
+	sp_end(sp);
+	return DATP_OK;
 }
 
 enum datp_err rsp_free(struct datp_sp *sp)
 {
 	enum datp_err err = obj_retire(sp, true, DATP_OK, DATP_ERR_HANDLE_RSP);
 
-	if (!err)
-		sp_end(sp);
-	return err;
+	if (err)
+		return err;
+	ia_count(sp->obj.ia, COUNT_RSP_FREED);
+	sp_end(sp);
+	return DATP_OK;
 }
 
 void sp_destroy(struct datp_sp *sp)
@@ -394,7 +398,11 @@ release:
 enum datp_err psp_create(struct datp_ia *ia, uint64_t qual, DAT_EVD_HANDLE evd, bool make_ep,
 			 struct datp_sp **out)
 {
-	return sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_at, qual, out);
+	enum datp_err err = sp_create(ia, DATP_PSP, evd, NULL, make_ep, listen_at, qual, out);
+
+	if (!err)
+		ia_count(ia, COUNT_PSP);
+	return err;
 }
 
 /*
@@ -444,10 +452,12 @@ enum datp_err rsp_create(struct datp_ia *ia, uint64_t qual, DAT_EP_HANDLE ep_han
 	if (err)
 		return err;
 	err = sp_create(ia, DATP_RSP, evd, ep, false, listen_at, qual, out);
-	if (err) {
-		datp_lock(&ep->lock);
-		ep_move_locked(ep, EP_UNRESERVE);
-		datp_unlock(&ep->lock);
+	if (!err) {
+		ia_count(ia, COUNT_RSP);
+		return DATP_OK;
 	}
+	datp_lock(&ep->lock);
+	ep_move_locked(ep, EP_UNRESERVE);
+	datp_unlock(&ep->lock);
 	return err;
 }

@@ -80,23 +80,9 @@ static bool objects_locked(const struct ia_priv *priv, int counter, uint64_t *va
 	PAIR(PZ)
 	PAIR(LMR)
 	PAIR(RMR)
-	PAIR(RSP)
 	PAIR(EVD)
 	PAIR(EP)
 	PAIR(SRQ)
-	case DAT20_DCNT_IA_PSP_CREATE: {
-		uint64_t any = counted(priv, COUNT_PSP_ANY);
-
-		/* dat_psp_create_any() is counted after its service point, and maybe before its service point is seen here */
-		*value = live[DATP_PSP].made > any ? live[DATP_PSP].made - any : 0;
-		return true;
-	}
-	case DAT20_DCNT_IA_PSP_FREE:
-		*value = live[DATP_PSP].ended;
-		return true;
-	case DAT20_DCNT_IA_CM_LISTEN:
-		*value = live[DATP_PSP].made + live[DATP_RSP].made;
-		return true;
 	case DAT20_DCNT_IA_SP_CR:
 	case DAT20_DCNT_IA_CM_REQ_RX:
 		*value = live[DATP_CR].made;
@@ -111,8 +97,18 @@ static bool objects_locked(const struct ia_priv *priv, int counter, uint64_t *va
 static uint64_t ia_events(const struct ia_priv *priv, int counter)
 {
 	switch (counter) {
+	case DAT20_DCNT_IA_PSP_CREATE:
+		return counted(priv, COUNT_PSP);
 	case DAT20_DCNT_IA_PSP_CREATE_ANY:
 		return counted(priv, COUNT_PSP_ANY);
+	case DAT20_DCNT_IA_PSP_FREE:
+		return counted(priv, COUNT_PSP_FREED);
+	case DAT20_DCNT_IA_RSP_CREATE:
+		return counted(priv, COUNT_RSP);
+	case DAT20_DCNT_IA_RSP_FREE:
+		return counted(priv, COUNT_RSP_FREED);
+	case DAT20_DCNT_IA_CM_LISTEN:
+		return counted(priv, COUNT_PSP) + counted(priv, COUNT_PSP_ANY) + counted(priv, COUNT_RSP);
 	case DAT20_DCNT_IA_SP_CR_ACCEPTED:
 	case DAT20_DCNT_IA_CM_REP_TX:
 		return counted(priv, COUNT_ACCEPTS);

@@ -81,7 +81,10 @@ static inline struct datp_known_lmr *datp_lmr_get(struct datp_lmr_table *table, 
 	struct datp_known_lmr *lmr = atomic_load_explicit(datp_lmr_bucket(table, context), memory_order_acquire);
 
 	for (int steps = 0; lmr && steps < 64; steps++) {
-		if ((uint32_t)atomic_load_explicit(&lmr->registration, memory_order_acquire) == context)
+		uint64_t registration = atomic_load_explicit(&lmr->registration, memory_order_acquire);
+
+		/* one that is being removed is not that of context 0 */
+		if ((uint32_t)registration == context && registration)
 			return lmr;
 		lmr = atomic_load_explicit(&lmr->next, memory_order_acquire);
 	}

@@ -141,6 +141,36 @@ static void those_that_stay_are_always_found(void)
 		CHECK(!datp_lmr_get(&table, same_bucket(i)));
 }
 
+/* A context in the bucket of 0, which no LMR has as its context. */
+#define BESIDE_0 0x01000000u
+
+static void *comes_and_goes_beside_0(void *arg)
+{
+	(void)arg;
+	lmrs[1].base.lmr_context = BESIDE_0;
+	while (!over) {
+		datp_lmr_add(&table, &lmrs[1]);
+		datp_lmr_remove(&table, &lmrs[1]);
+	}
+	return NULL;
+}
+
+/* An LMR that is being removed has no context any more, and it is not the LMR of context 0. */
+static void nothing_has_the_context_0(void)
+{
+	pthread_t thread;
+
+	CHECK(datp_lmr_bucket(&table, BESIDE_0) == datp_lmr_bucket(&table, 0));
+	over = false;
+	wrong = 0;
+	REQUIRE(pthread_create(&thread, NULL, comes_and_goes_beside_0, NULL) == 0);
+	for (int i = 0; i < 1000000; i++)
+		wrong += datp_lmr_get(&table, 0) != NULL;
+	over = true;
+	pthread_join(thread, NULL);
+	CHECK_EQ_INT(wrong, 0);
+}
+
 /* ------------------------------------------------------------------ checks */
 
 static void region(uint64_t addr, uint64_t len, unsigned int priv)
@@ -266,6 +296,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(registrations_are_told_apart),
 	CHECK_TEST(table_gives_contexts_that_nobody_has_had),
 	CHECK_TEST(those_that_stay_are_always_found),
+	CHECK_TEST(nothing_has_the_context_0),
 	CHECK_TEST(local_segments_are_checked),
 	CHECK_TEST(remote_ranges_are_checked),
 	CHECK_TEST(plugin_with_a_table_needs_no_lmr_find),

@@ -32,6 +32,7 @@ struct queue {
 	struct soft_port *port; /* the initiator's */
 	const struct soft_layout *layout;
 	bool ours; /* the initiator is this side */
+	bool binds; /* a bind counts as a request that touches any memory */
 };
 
 static bool list_names(const struct datp_sge *sge, uint32_t n, uint32_t context)
@@ -74,11 +75,13 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 
 	if (!soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout))
 		return true;
+	if (r.op == DATP_BIND)
+		return q->binds;
 	if (q->ours)
-		return r.op == DATP_BIND || list_names(r.sge, r.n, context) ||
+		return list_names(r.sge, r.n, context) ||
 		       (r.op == DATP_READ_RMR && context_opens(ia, r.rmr, context));
 	if (r.op != DATP_SEND && r.op != DATP_SEND_INVALIDATE)
-		return r.op == DATP_BIND || context_opens(ia, r.remote.rmr_context, context);
+		return context_opens(ia, r.remote.rmr_context, context);
 	if (to->srq || (int32_t)(atomic_load_explicit(&ep->port->rq_posted, memory_order_acquire) -
 				 (to->rq_base + r.msg)) <= 0)
 		return false; /* with an SRQ this side executes the send; without a posted receive the send waits */
@@ -190,8 +193,8 @@ static void quiesce_biased_locked(struct soft_ia *ia)
 static void quiesce_execs_locked(struct soft_ia *ia, struct soft_ep *ep, uint32_t context,
 				 uint64_t until)
 {
-	struct queue ours = { ep->port, &ep->layout, true };
-	struct queue theirs = { ep->rport, &ep->rlayout, false };
+	struct queue ours = { ep->port, &ep->layout, true, true };
+	struct queue theirs = { ep->rport, &ep->rlayout, false, true };
 
 	quiesce_exec_locked(ia, ep, &ours, context, until);
 	if (ep->rport == theirs.port) /* else the connection has ended meanwhile */
@@ -242,7 +245,12 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 	return false;
 }
 
-/* `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. */
+/*
+ * `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. With one, the context is that
+ * of a window whose bind has been executed and that has been invalidated. Then other binds do not count, because they do not
+ * access memory. If they did, two threads that execute such messages to SRQs would wait for each other until the bound: each
+ * holds an execution lock in whose queue a bind is behind the message.
+ */
 static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over)
 {
 	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
@@ -257,8 +265,8 @@ static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const stru
 
 		if (!ep || !ep->rport)
 			continue;
-		ours = (struct queue){ ep->port, &ep->layout, true };
-		theirs = (struct queue){ ep->rport, &ep->rlayout, false };
+		ours = (struct queue){ ep->port, &ep->layout, true, !over };
+		theirs = (struct queue){ ep->rport, &ep->rlayout, false, !over };
 		quiet = exec_quiet_locked(ia, ep, &ours, context, late) && quiet;
 		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late)) && quiet;
 	}

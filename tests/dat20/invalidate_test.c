@@ -18,7 +18,7 @@
 #include "tests/dat20/adapter20.h"
 #include "tests/dat20/report20.h"
 
-enum { SIZE = 1 << 19, WINDOW = SIZE / 2, SECONDS = 20000000, RECEIVES = 8, EPS = 2 };
+enum { SIZE = 1 << 23, WINDOW = SIZE / 2, LONG = SIZE / 4, SECONDS = 20000000, RECEIVES = 8, EPS = 2, ROUNDS = 50 };
 #define RIGHTS (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 #define NONE   DAT_COMPLETION_DEFAULT_FLAG
 
@@ -208,17 +208,56 @@ static void tell_rmr(void)
 
 static DAT_SRQ_HANDLE srq;
 
-static void accept_one(const struct order *order)
+static DAT_SRQ_HANDLE make_srq(int receives, size_t length)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECEIVES, .max_recv_iov = 1 };
+	DAT_LMR_TRIPLET sink = piece(0, length);
+	DAT_SRQ_HANDLE made = DAT_HANDLE_NULL;
+
+	SUCCEEDS(dat_srq_create(me.ia, me.pz, &attr, &made));
+	for (int i = 0; i < receives; i++)
+		SUCCEEDS(dat_srq_post_recv(made, 1, &sink, cookie_of(700 + (DAT_UINT64)i)));
+	return made;
+}
+
+/*
+ * Both sides have SRQs and do this at the same time. Each sends a long message that invalidates the other's RMR, and posts a
+ * bind of another RMR behind it; each executes the message of the other one.
+ */
+static void exchange(int rounds)
+{
+	DAT_LMR_TRIPLET message = piece(0, LONG), where = piece(WINDOW, 256);
+	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_RMR_CONTEXT mine = bind_at(me.rmr, 0, WINDOW, 256, RIGHTS, NONE), theirs;
+	DAT_RMR_HANDLE rmrs[2] = { DAT_HANDLE_NULL, me.rmr };
+	DAT_EVENT event;
+
+	SUCCEEDS(dat_rmr_create(me.pz, &rmrs[0]));
+	for (int i = 0; i < rounds && !differs; i++) {
+		put(&mine, sizeof(mine));
+		get(&theirs, sizeof(theirs));
+		SUCCEEDS(dat_ep_post_send_with_invalidate(me.ep[0], 1, &message, cookie_of(1), NONE, DAT_TRUE, theirs));
+		SUCCEEDS(dat_rmr_bind(rmrs[i & 1], me.lmr, &where, RIGHTS, DAT_VA_TYPE_VA, me.ep[0], cookie, NONE, &mine));
+		for (int n = 0; n < 3; n++) {
+			wait_for(me.dto, &event);
+			expect(event.event_number == DAT_RMR_BIND_COMPLETION_EVENT
+				       ? event.event_data.rmr_completion_event_data.status == DAT_DTO_SUCCESS
+				       : event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS,
+			       "a message or a bind has failed");
+		}
+		SUCCEEDS(dat_srq_post_recv(srq, 1, &message, cookie_of(700)));
+	}
+	SUCCEEDS(dat_rmr_free(rmrs[0]));
+}
+
+static void accept_one(const struct order *order)
+{
 	DAT_LMR_TRIPLET sink = piece(0, order->length);
 	DAT_EVENT event;
 
 	if (order->flags)
-		SUCCEEDS(dat_srq_create(me.ia, me.pz, &attr, &srq));
+		srq = make_srq(order->rights, order->length);
 	make_ep(order->which, me.pz, order->flags ? srq : DAT_HANDLE_NULL);
-	for (int i = 0; i < order->rights && srq; i++)
-		SUCCEEDS(dat_srq_post_recv(srq, 1, &sink, cookie_of(700 + (DAT_UINT64)i)));
 	for (int i = 0; i < order->rights && !srq; i++)
 		SUCCEEDS(dat_ep_post_recv(me.ep[order->which], 1, &sink, cookie_of(700 + (DAT_UINT64)i), NONE));
 	put("r", 1);
@@ -240,6 +279,10 @@ static void serve_one(const struct order *order)
 		break;
 	case 'p':
 		SUCCEEDS(dat_ep_post_recv(me.ep[order->which], 1, &sink, cookie_of(900), NONE));
+		break;
+	case 'x':
+		exchange((int)order->length);
+		put("x", 1);
 		break;
 	case 'b':
 		context = bind_at(me.rmr, order->which, order->at, order->length, (DAT_MEM_PRIV_FLAGS)order->rights,
@@ -306,7 +349,7 @@ static void connect_in(DAT_PZ_HANDLE pz, int which, int receives, size_t length,
 	char ready;
 
 	SUCCEEDS(dat_ia_query(me.ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
-	make_ep(which, pz, DAT_HANDLE_NULL);
+	make_ep(which, pz, srq);
 	ask((struct order){ .what = 'a', .which = which, .length = length, .rights = receives, .flags = with_srq }, &ready, 1);
 	SUCCEEDS(dat_ep_connect(me.ep[which], attr.ia_address_ptr, peer.qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
 				DAT_CONNECT_DEFAULT_FLAG));
@@ -472,6 +515,22 @@ static void takes_a_receive_of_an_srq(void)
 	told_bound(0);
 	disconnect(0);
 	report("a message to an SRQ invalidates");
+}
+
+/* Neither side waits in the message of the other one for what that one executes. */
+static void both_sides_have_srqs(void)
+{
+	char over;
+
+	srq = make_srq(2, LONG);
+	connect_in(me.pz, 0, 2, LONG, 1);
+	ask((struct order){ .what = 'x', .length = ROUNDS }, NULL, 0);
+	exchange(ROUNDS);
+	get(&over, 1);
+	disconnect(0);
+	SUCCEEDS(dat_srq_free(srq));
+	srq = DAT_HANDLE_NULL;
+	report("two sides with SRQs invalidate at the same time");
 }
 
 /* The message with this context fails, and leaves the RMR that was bound over `over` as it is. */
@@ -755,6 +814,7 @@ int main(void)
 		invalidates_once();
 		messages_of_each_length();
 		takes_a_receive_of_an_srq();
+		both_sides_have_srqs();
 		invalidates_no_more_than_it_was_given();
 		too_long_for_its_receive();
 		freed_before_it_is_told();

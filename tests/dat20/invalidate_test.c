@@ -280,6 +280,10 @@ static void serve_one(const struct order *order)
 	case 'p':
 		SUCCEEDS(dat_ep_post_recv(me.ep[order->which], 1, &sink, cookie_of(900), NONE));
 		break;
+	case 's':
+		SUCCEEDS(dat_ep_post_send(me.ep[order->which], 1, &sink, cookie_of(800), DAT_COMPLETION_SUPPRESS_FLAG));
+		put("s", 1);
+		break;
 	case 'x':
 		exchange((int)order->length);
 		put("x", 1);
@@ -531,6 +535,29 @@ static void both_sides_have_srqs(void)
 	SUCCEEDS(dat_srq_free(srq));
 	srq = DAT_HANDLE_NULL;
 	report("two sides with SRQs invalidate at the same time");
+}
+
+/* The other side has not looked at its bind when the message comes; before, its RMR was bound to something else. */
+static void bind_that_has_not_been_reaped(void)
+{
+	DAT_LMR_TRIPLET sink = piece(0, LONG);
+	DAT_RMR_CONTEXT context;
+	char sent;
+
+	connect_to(0);
+	bound_there(0, RIGHTS);
+	ask((struct order){ .what = 's', .length = LONG }, &sent, 1);
+	ask((struct order){ 'b', 0, WINDOW, 256, RIGHTS, DAT_COMPLETION_SUPPRESS_FLAG }, &context, sizeof(context));
+	SUCCEEDS(dat_ep_post_recv(me.ep[0], 1, &sink, cookie_of(1), NONE));
+	completes(DAT_DTO_SUCCESS, DAT_DTO_RECEIVE, 1);
+	SUCCEEDS(invalidates(0, 16, context, 2));
+	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 2);
+	/* the post reaps the bind */
+	ask((struct order){ .what = 's', .length = 8 }, &sent, 1);
+	told_receive(context, 16, 700);
+	told_bound(0);
+	disconnect(0);
+	report("a message to an RMR whose bind is not known to be done");
 }
 
 /* The message with this context fails, and leaves the RMR that was bound over `over` as it is. */
@@ -815,6 +842,7 @@ int main(void)
 		messages_of_each_length();
 		takes_a_receive_of_an_srq();
 		both_sides_have_srqs();
+		bind_that_has_not_been_reaped();
 		invalidates_no_more_than_it_was_given();
 		too_long_for_its_receive();
 		freed_before_it_is_told();

@@ -441,6 +441,35 @@ static void a_bind_that_a_peer_has_invalidated_completes_unbound(void)
 	want_unbound_and_free_the_lmr();
 }
 
+/* A transport may know that a bind has ended when it completes, and report the receive that says why after that. */
+static void a_bind_that_has_ended_when_it_completes_is_invalidated_after_that(void)
+{
+	struct datp_wqe receive = { .ep = (struct datp_ep *)ep, .op = DATP_RECV };
+	DAT_RMR_CONTEXT first, second, third;
+	DAT_RMR_PARAM param;
+
+	REQUIRE_DAT(bind_plain(&first), DAT_SUCCESS);
+	expect_bind_event(DAT_RMR_BIND_SUCCESS);
+	null_counts.bind_ended = true;
+	REQUIRE_DAT(bind_plain(&second), DAT_SUCCESS);
+	null_counts.bind_ended = false;
+	expect_bind_event(DAT_RMR_BIND_SUCCESS);
+	datp_recv_invalidate(&receive, (struct datp_rmr *)bound.rmr, second + 1);
+	CHECK_DAT(dat->lmr_free_func(bound.lmr), DAT_INVALID_STATE | DAT_INVALID_STATE_LMR_IN_USE);
+	REQUIRE_DAT(bind_plain(&third), DAT_SUCCESS);
+	expect_bind_event(DAT_RMR_BIND_SUCCESS);
+	/* a later bind has taken its place */
+	datp_recv_invalidate(&receive, (struct datp_rmr *)bound.rmr, second);
+	REQUIRE_DAT(dat->rmr_query_func(bound.rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.rmr_context, third);
+	null_counts.bind_ended = true;
+	REQUIRE_DAT(bind_plain(&second), DAT_SUCCESS);
+	null_counts.bind_ended = false;
+	expect_bind_event(DAT_RMR_BIND_SUCCESS);
+	datp_recv_invalidate(&receive, (struct datp_rmr *)bound.rmr, second);
+	want_unbound_and_free_the_lmr();
+}
+
 static void a_peer_invalidates_no_rmr_that_was_freed(void)
 {
 	struct datp_wqe receive = { .ep = (struct datp_ep *)ep, .op = DATP_RECV };
@@ -667,6 +696,7 @@ static const struct check_test rmr_tests[] = {
 	CHECK_TEST(a_bind_completes_and_is_seen_in_a_query),
 	CHECK_TEST(an_rmr_that_a_peer_has_invalidated_is_unbound),
 	CHECK_TEST(a_bind_that_a_peer_has_invalidated_completes_unbound),
+	CHECK_TEST(a_bind_that_has_ended_when_it_completes_is_invalidated_after_that),
 	CHECK_TEST(a_peer_invalidates_no_rmr_that_was_freed),
 	CHECK_TEST(rmr_query_and_free_check_their_arguments),
 	CHECK_TEST(a_bound_lmr_is_not_freed_until_unbound),

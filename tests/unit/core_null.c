@@ -220,6 +220,12 @@ static enum datp_err null_rmr_bind(struct datp_ep *ep, struct datp_wqe *wqe, str
 	return DATP_OK;
 }
 
+static bool null_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool good)
+{
+	(void)rmr, (void)context, (void)len;
+	return good && !null_counts.bind_ended;
+}
+
 static enum datp_err null_evd_create(struct datp_evd *evd, int32_t qlen)
 {
 	(void)evd, (void)qlen;
@@ -338,6 +344,7 @@ const struct datp_ops null_ops = {
 	.rmr_create = null_rmr_create,
 	.rmr_free = null_rmr_free,
 	.rmr_bind = null_rmr_bind,
+	.rmr_done = null_rmr_done,
 	.evd_create = null_evd_create,
 	.evd_free = null_evd_free,
 	.evd_poll = null_evd_poll,

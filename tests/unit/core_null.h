@@ -28,6 +28,7 @@ struct null_counts {
 	char params[64];
 	_Atomic int ia_open_answer, lmr_answer, bind_answer; /* to the next call, once */
 	bool bind_invalidated; /* a peer invalidates each bind before it completes */
+	bool bind_ended; /* the RMR is not bound by a bind any more when that completes */
 };
 
 extern struct null_counts null_counts;

@@ -34,6 +34,11 @@ struct rmr_priv {
 	struct binding *first; /* those that have not completed */
 	bool ending;	       /* the RMR is being freed: binds that complete now are not passed to rmr_done */
 	uint32_t begun, bound; /* the numbers of the last bind that was begun, and of the last that has completed successfully */
+	/*
+	 * The context and the number of the last bind that has been executed, and had ended when it completed: by a later bind
+	 * that is still to complete, or by the peer, who has invalidated it. The message that says so is still to come.
+	 */
+	uint32_t ended, ended_number;
 };
 
 static size_t rmr_hash(const struct datp_rmr *rmr)
@@ -192,6 +197,12 @@ static void bound_end_locked(struct datp_rmr *rmr)
 	rmr->rmr_context = 0;
 }
 
+/* Returns true if no bind that was begun after this one has completed as what the RMR is bound by. */
+static bool is_latest_locked(struct datp_rmr *rmr, uint32_t number)
+{
+	return (int32_t)(number - rmr_priv(rmr)->bound) > 0;
+}
+
 /*
  * A bind has completed. If the peer has invalidated it meanwhile, the RMR is bound to nothing, unless a later bind has
  * completed before.
@@ -201,10 +212,13 @@ static void binding_done_locked(struct datp_rmr *rmr, struct binding *b, bool go
 	bool bound = rmr->obj.ia->ops->rmr_done(rmr, b->context, b->len, good);
 
 	if (good && b->invalidated) {
-		if ((int32_t)(b->number - rmr_priv(rmr)->bound) > 0)
+		if (is_latest_locked(rmr, b->number))
 			bound_end_locked(rmr);
 	} else if (bound) {
 		b->lmr = bound_set_locked(rmr, b);
+	} else if (good && b->len) {
+		rmr_priv(rmr)->ended = b->context;
+		rmr_priv(rmr)->ended_number = b->number;
 	}
 }
 
@@ -239,9 +253,13 @@ static void rmr_invalidate(struct datp_ia *ia, struct datp_rmr *rmr, uint32_t co
 
 	datp_lock(lock);
 	if (obj_get(ia, rmr, DATP_RMR)) {
-		for (struct binding *b = rmr_priv(rmr)->first; b; b = b->next)
+		const struct rmr_priv *priv = rmr_priv(rmr);
+
+		for (struct binding *b = priv->first; b; b = b->next)
 			b->invalidated |= b->len && b->context == context;
-		if (rmr->lmr && rmr->rmr_context == context)
+		/* what the RMR was bound to before that bind is over as well */
+		if (rmr->lmr && (rmr->rmr_context == context ||
+				 (priv->ended == context && is_latest_locked(rmr, priv->ended_number))))
 			bound_end_locked(rmr);
 	}
 	datp_unlock(lock);

@@ -18,7 +18,9 @@
  *
  * LMRs are type-stable memory, so a search without a lock may read one that another thread is just freeing or
  * registering anew. `registration` tells them apart: a reader that finds the same value before and after it has
- * read the other fields has read those of one registration. A transport that moves the data itself makes its
+ * read the other fields has read those of one registration. The first look is a load with memory_order_acquire,
+ * and before the second one comes atomic_thread_fence(memory_order_acquire), because an acquire load does not keep
+ * the reads before it from being executed after it. A transport that moves the data itself makes its
  * checks under a lock that its lmr_free takes after datp_lmr_remove(); then no region disappears meanwhile.
  *
  * The table is this process's own. A transport whose peers look up regions in shared memory needs a table there,
@@ -54,9 +56,9 @@ struct datp_lmr_table {
 };
 
 /*
- * Adds an LMR. If its lmr_context is 0, the table sets it and rmr_context to a number that no LMR of the table
- * has, and that none will get again before 2^31 others. From now on other threads find it, so its head and the
- * plugin's part are complete.
+ * Adds an LMR, whose head and plugin's part are complete, because other threads find it from now on. If its
+ * lmr_context is 0, the table sets it and rmr_context to a number that no LMR of the table has, and that is given
+ * again only when all others below 2^31 have been given.
  */
 DATP_API void datp_lmr_add(struct datp_lmr_table *table, struct datp_known_lmr *lmr);
 /* Removes it, so that a search which begins later does not find it. The contexts in its head stay as they are. */

@@ -11,8 +11,8 @@
  *
  * The service thread of the IA runs the callbacks, one at a time, each once. They run at the time that was set
  * or up to a millisecond later, and later still if another callback is running. A timer needs no descriptor and
- * no memory but its own, and setting it cannot fail. An IA can have any number of timers: to set one takes the
- * same time however many there are.
+ * no memory but its own, and setting it cannot fail. An IA can have any number of timers: to set one that is not
+ * set takes the same time however many there are, and to move or to cancel one takes logarithmic time on average.
  *
  * A child of fork() has no service thread, so timers of its parent's IAs do not fire there (DUTY-19).
  */

@@ -14,6 +14,7 @@
 #include "pending.h"
 #include "tick.h"
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/*
+ * A message that waits to be sent. Each connection keeps one for its end, so that one has no room for the fields from
+ * `intro` on, which are 0 in a message about an end.
+ */
 struct soft_out {
 	struct soft_out *next;
-	struct soft_msg msg;
+	size_t len; /* of `bytes` */
+	unsigned char bytes[];
 };
+
+#define END_LEN offsetof(struct soft_msg, intro)
 
 socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *realm, const char *key,
 			     uint64_t qual)
@@ -119,10 +127,18 @@ static bool socket_owes(const struct soft_socket *sock)
 	return sock->out || sock->ring_owed;
 }
 
+static bool out_send(struct soft_socket *sock, const struct soft_out *out)
+{
+	struct soft_msg msg = { 0 };
+
+	memcpy(&msg, out->bytes, out->len);
+	return socket_send_now(sock, &msg);
+}
+
 /* Sends waiting messages, as many as the kernel accepts. ia.lock */
 static void socket_flush_locked(struct soft_socket *sock)
 {
-	while (sock->out && (socket_send_now(sock, &sock->out->msg) || !is_busy(errno))) {
+	while (sock->out && (out_send(sock, sock->out) || !is_busy(errno))) {
 		struct soft_out *out = sock->out;
 
 		sock->out = out->next;
@@ -219,9 +235,18 @@ static void socket_await_room(struct soft_socket *sock, int error)
 	soft_tick_set(sock->ia);
 }
 
-struct soft_out *soft_out_new(void)
+static struct soft_out *out_new(size_t len)
 {
-	return calloc(1, sizeof(struct soft_out));
+	struct soft_out *out = malloc(sizeof *out + len);
+
+	if (out)
+		out->len = len;
+	return out;
+}
+
+struct soft_out *soft_out_for_end(void)
+{
+	return out_new(END_LEN);
 }
 
 bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, struct soft_out **spare)
@@ -238,12 +263,12 @@ bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, s
 			return false;
 	}
 	if (!out)
-		out = soft_out_new();
+		out = out_new(sizeof *msg);
 	if (!out)
 		return false;
 	*spare = NULL;
 	out->next = NULL;
-	out->msg = *msg;
+	memcpy(out->bytes, msg, out->len);
 	*sock->out_end = out;
 	sock->out_end = &out->next;
 	if (first)

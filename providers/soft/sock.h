@@ -72,10 +72,10 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 /* Sends a message, with our arena if it is a REQ or REP. Returns false if the other end has gone. ia.lock held. */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /*
- * The same for a message that must not be lost if there is no memory to queue it: *spare was
- * allocated before by soft_out_new(), and is NULL afterwards if it was used. free() releases it.
+ * The same for the message about the end of a connection (SOFT_MSG_DISC), which must not be lost if there is no memory to
+ * queue it: *spare was allocated before by soft_out_for_end(), and is NULL afterwards if it was used. free() releases it.
  */
-struct soft_out *soft_out_new(void);
+struct soft_out *soft_out_for_end(void);
 bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, struct soft_out **spare);
 /*
  * Has the service thread at the other end go round. It never waits and needs no memory: if the

@@ -54,7 +54,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 
 	/* so that the peer can be told about the end even if there is no memory then */
 	if (!ep->end_msg)
-		ep->end_msg = soft_out_new();
+		ep->end_msg = soft_out_for_end();
 	if (!rport || !rring || !rrequest || !ep->end_msg)
 		return false;
 	ep->rring = rring;

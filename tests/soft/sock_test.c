@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -153,6 +154,39 @@ static void message_that_there_is_no_memory_for_is_sent_later(void)
 	CHECK_EQ_INT(received(far_end), -1);
 }
 
+/* Checks that the next message is this one, byte for byte. */
+static void receives(const struct soft_msg *wanted)
+{
+	struct soft_msg msg;
+
+	CHECK_EQ_INT(recv(far_end, &msg, sizeof msg, MSG_DONTWAIT), sizeof msg);
+	CHECK(!memcmp(&msg, wanted, sizeof msg));
+}
+
+/* What waits for the end of a connection has room for the first fields of a message only. */
+static void message_that_waited_arrives_whole(void)
+{
+	struct soft_out *spare = soft_out_for_end();
+	struct soft_msg end = { .magic = SOFT_MSG_MAGIC,
+				.version = SOFT_SHM_VERSION,
+				.type = SOFT_MSG_DISC,
+				.why = DAT_CONNECTION_EVENT_BROKEN,
+				.port = 5,
+				.gen = 0x12345678 };
+	struct soft_msg other;
+
+	memset(&other, 0xa5, sizeof other);
+	other.type = SOFT_MSG_REJ; /* only REQ and REP carry a descriptor */
+	no_memory = ENOMEM;
+	REQUIRE(spare && soft_socket_send_by(sock, &end, &spare));
+	CHECK(!spare);
+	CHECK(soft_socket_send(sock, &other));
+	no_memory = 0;
+	CHECK(!soft_sockets_retry(ia));
+	receives(&end);
+	receives(&other);
+}
+
 /* The sender rings only once, so a ring that was not sent yet must not be lost with its socket. */
 static void ring_that_was_not_sent_outlives_its_socket(void)
 {
@@ -184,6 +218,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(ring_that_was_not_read_outlives_its_socket),
 	CHECK_TEST(ring_that_there_is_no_memory_for_is_sent_later),
 	CHECK_TEST(message_that_there_is_no_memory_for_is_sent_later),
+	CHECK_TEST(message_that_waited_arrives_whole),
 	CHECK_TEST(ring_that_was_not_sent_outlives_its_socket),
 	CHECK_TEST(peer_that_has_gone_has_gone),
 	CHECK_END,

@@ -17,8 +17,8 @@ static const char *const wrappers[] = { "libdat-trace.so", "libdat-fault.so" };
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /*
- * How many wrappers are looked through, one beneath the other or lines of one name. In a circle that many are found, and so it is
- * offered: its opening is refused with the reason.
+ * The largest number of wrappers, and of lines of the same name, that are looked at for one line. Wrappers that lead back to
+ * themselves reach it; then the line counts as one that serves 2.0, because only its opening tells the program the reason.
  */
 enum { LOOKS_MAX = 100 };
 

@@ -70,9 +70,9 @@ enum {
 	CQ_ENDPOINTS = 16,
 	CQ_SPARE = 65536,
 	/*
-	 * The first endpoint may be a small one, for control messages, and the others deep. So the spare entries are at
-	 * least this part (1/64) of what the adapter has left above CQ_KEPT, which is 8192 for its first EVD. However
-	 * many EVDs there are, CQ_KEPT entries are left for those whose first endpoint needs more.
+	 * The first endpoint may be a small one, for control messages, and the others deep. So there are at least
+	 * (cq_spare - CQ_KEPT) / CQ_FLOOR spare entries: 8192 for the first EVD of an adapter, and fewer for each further
+	 * one. This minimum never uses the last CQ_KEPT entries, which are for EVDs whose first endpoint needs more.
 	 */
 	CQ_FLOOR = 64,
 	CQ_KEPT = RDMA_CQ_SPARE / 2,

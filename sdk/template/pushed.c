@@ -52,7 +52,7 @@ struct my_ep {
 
 /* ------------------------------------------------------------------ memory */
 
-/* The table gives the contexts, and not one of them twice, so that the use of a freed one is recognised. */
+/* The table gives the contexts, and does not give one again for long, so that the use of a freed one is recognised. */
 static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
 	(void)cookie;

@@ -241,7 +241,7 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 
 /* ------------------------------------------------------------------ memory */
 
-/* The table gives the contexts, and not one of them twice, so that the use of a freed one is recognised. */
+/* The table gives the contexts, and does not give one again for long, so that the use of a freed one is recognised. */
 static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
 	(void)cookie;

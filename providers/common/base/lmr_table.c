@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the tables of LMRs by their contexts. Invariant: an LMR is in the list of its context's bucket exactly while its
- * `registration` is not 0, outside of the lock.
+ * Owns the tables of LMRs by their contexts. Invariant, while nobody holds the lock: an LMR is in the list of its context's
+ * bucket exactly if its `registration` is not 0.
  */
 #include "lmr_table.h"
 

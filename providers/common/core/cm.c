@@ -20,7 +20,7 @@
 #define CON EP_IN(DAT_EP_STATE_CONNECTED)
 #define DPN EP_IN(DAT_EP_STATE_DISCONNECT_PENDING)
 
-/* EP lock held. How a connection ends that is not broken is counted where it is known which side ends it. */
+/* EP lock held. DISCONNECTED is not counted here, but by the callers that know which side has ended the connection. */
 static void count_event_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
 {
 	static const struct {

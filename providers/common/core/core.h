@@ -128,7 +128,7 @@ struct ia_priv {
 	uint32_t allow;		  /* enum allow; set by open, never changes */
 	DAT_NAMED_ATTR *named;	  /* attr.provider_attr, if allow_show() allocated it */
 	_Atomic uint64_t counts[IA_COUNTS];
-	_Atomic uint64_t shown_from[IA_SHOWN]; /* what the edge has reset each of its counters at */
+	_Atomic uint64_t shown_from[IA_SHOWN]; /* the value of each of the edge's counters at its last reset */
 	void *edge_part;	  /* allocated and set by the edge at open; freed with the IA; or NULL */
 	struct ia_priv *next;	  /* core.lock */
 	struct datp_ia *ia;

@@ -2,8 +2,8 @@
 /*
  * What is counted of an IA, an endpoint and an EVD, for the counters of DAT 2.0: control calls, connections and errors. Nothing
  * that moves data is counted here. An edge counts that itself, if the line of the adapter asks for it: then endpoints and EVDs have
- * room for its counts before libdatp's part of them. Invariant: a count only grows, except that whoever reads one of an endpoint or
- * EVD may take it away.
+ * room for its counts before libdatp's part of them. Invariant: a count of an IA only grows; a reset sets one of an endpoint or EVD
+ * to 0.
  */
 #ifndef COUNT_H
 #define COUNT_H

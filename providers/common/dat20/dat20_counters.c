@@ -301,7 +301,10 @@ DAT_RETURN dat20_counters_print(DAT_HANDLE handle, va_list args)
 
 /* ------------------------------------------------------------------ counting */
 
-/* Counts one, and behind it the bytes. The functions of this part run only where the edge counts. */
+/*
+ * Adds 1 to a counter, and the bytes to the counter that follows it. The functions of this part run only where the edge
+ * counts.
+ */
 static void ep_count(DAT_EP_HANDLE ep, DAT20_EP_COUNTERS counter, uint64_t bytes)
 {
 	_Atomic uint64_t *counts = ep_counts(ep);

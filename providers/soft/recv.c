@@ -418,6 +418,17 @@ static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
 	return false;
 }
 
+/* Returns true if a bind that has been executed may complete. EP lock. */
+static bool bind_may_complete(struct soft_ep *ep, const struct soft_sqe *e, const struct datp_wqe *wqe)
+{
+	uint32_t old = SOFT_ONCE(e->bind_old);
+
+	/* the executor has found nothing if a peer has invalidated the window before; accesses may still go on */
+	if (!old)
+		old = soft_window_before(soft_ia(ep->base.obj.ia), wqe);
+	return !old || bind_is_quiet(ep, old);
+}
+
 /* Stores what an atomic operation has found where the program wants it. Returns the status of the operation. EP lock. */
 static uint8_t old_value_store(const struct soft_ep *ep, const struct soft_sqe *e)
 {
@@ -447,7 +458,7 @@ void soft_sq_reap(struct soft_ep *ep)
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
 		uint8_t status = soft_status(SOFT_ONCE(e->status));
 
-		if (wqe->op == DATP_BIND && e->bind_old && !bind_is_quiet(ep, SOFT_ONCE(e->bind_old)))
+		if (wqe->op == DATP_BIND && !bind_may_complete(ep, e, wqe))
 			break;
 		if (wqe->op == DATP_BIND && status == DAT_DTO_SUCCESS)
 			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);

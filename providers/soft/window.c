@@ -133,17 +133,43 @@ static bool settle_locked(struct soft_ia *ia, struct soft_binding **list,
 	return dropped;
 }
 
+/* Returns the list of the binds of an RMR. If the RMR has been freed, another one may have its index. */
+static struct soft_binding **windows_of_bind(struct soft_ia *ia, const struct datp_wqe *wqe)
+{
+	return &ia->windows[((const struct soft_rmr *)wqe->rmr)->index % SOFT_MR_COUNT];
+}
+
+/* Finds the record of a bind in that list; a later RMR with this index has no such bind. windows_lock */
+static struct soft_binding *binding_find(struct soft_binding *list, const struct datp_wqe *wqe)
+{
+	while (list && (list->ep != wqe->ep || list->seq != wqe->seq))
+		list = list->next;
+	return list;
+}
+
+uint32_t soft_window_before(struct soft_ia *ia, const struct datp_wqe *wqe)
+{
+	const struct soft_binding *binding;
+	uint32_t context;
+
+	datp_lock(&ia->windows_lock);
+	binding = binding_find(*windows_of_bind(ia, wqe), wqe);
+	/* the newest comes first; a record without a length is that of an unbind, or void */
+	do
+		binding = binding ? binding->next : NULL;
+	while (binding && !binding->range.len);
+	context = binding ? binding->context : 0;
+	datp_unlock(&ia->windows_lock);
+	return context;
+}
+
 void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 {
-	/* if the RMR has been freed, another one may have this index, but then it has no such bind */
-	uint32_t index = ((const struct soft_rmr *)wqe->rmr)->index;
-	struct soft_binding **list = &ia->windows[index % SOFT_MR_COUNT], *binding;
+	struct soft_binding **list = windows_of_bind(ia, wqe), *binding;
 	bool dropped = false;
 
 	datp_lock(&ia->windows_lock);
-	for (binding = *list; binding && (binding->ep != wqe->ep || binding->seq != wqe->seq);
-	     binding = binding->next)
-		;
+	binding = binding_find(*list, wqe);
 	if (binding) {
 		binding->reaped = ia->binds;
 		dropped = settle_locked(ia, list, binding);

@@ -405,6 +405,48 @@ static void message_brings_nothing_that_there_is_not(void)
 	claim_is_refused((enum soft_extra)7, false);
 }
 
+/*
+ * A peer has invalidated an RMR while another access through it is under way, and the program binds it anew before it has taken
+ * the message that says so. The bind completes when the access has ended, as if nobody had invalidated the RMR.
+ */
+static void bind_waits_for_accesses_through_what_a_peer_has_invalidated(void)
+{
+	const DAT_MEM_PRIV_FLAGS rights = (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	DAT_LMR_TRIPLET where;
+	DAT_RMR_CONTEXT context;
+	struct soft_sqe *e;
+	DAT_RMR_HANDLE rmr;
+	struct soft_ia *ia;
+	DAT_EVENT event;
+	uint32_t posted;
+
+	open_pair();
+	ia = soft_ia(near_ep->base.obj.ia);
+	ia->invalidable = true;
+	ia->patience_ms = 100000;
+	where = api_seg(&buf, 0, 64);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rmr_bind(rmr, &where, rights, pair.a.ep, api_cookie(3), 0, &context), DAT_SUCCESS);
+	API_BIND(pair.a.request, rmr, 3, DAT_RMR_BIND_SUCCESS);
+	/* the peer is executing a write through it */
+	posted = atomic_load(&far_ep->port->sq_posted);
+	e = soft_port_sqe(far_ep->port, &far_ep->layout, posted);
+	*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE,
+				.n = 1,
+				.len = 8,
+				.remote = { context, 0, where.virtual_address, 8 } };
+	e->sge[0] = (struct datp_sge){ buf.lmr_context, 0, where.virtual_address + 128, 8 };
+	atomic_store(&far_ep->port->sq_posted, posted + 1);
+	atomic_fetch_or(&far_ep->port->exec_lock, SOFT_EXEC_HELD);
+	atomic_store(&ia->mr[SOFT_MR_INDEX(context)].context, 0);
+	REQUIRE_DAT(dat_rmr_bind(rmr, &where, rights, pair.a.ep, api_cookie(4), 0, &context), DAT_SUCCESS);
+	CHECK_DAT(dat_evd_dequeue(pair.a.request, &event), DAT_QUEUE_EMPTY);
+	/* and has finished it */
+	atomic_store(&far_ep->port->sq_posted, posted);
+	atomic_fetch_and(&far_ep->port->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_AGAIN));
+	API_BIND(pair.a.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+}
+
 /* Changes the entry of the region that peers can write: it then covers all of memory. */
 static void corrupt_table(void)
 {
@@ -556,6 +598,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(region_is_not_the_peers_to_invalidate),
 	CHECK_TEST(rmr_of_another_connection_is_not_the_peers_to_invalidate),
 	CHECK_TEST(message_brings_nothing_that_there_is_not),
+	CHECK_TEST(bind_waits_for_accesses_through_what_a_peer_has_invalidated),
 	CHECK_TEST(message_in_a_ring_of_another_queue_is_nobodys),
 	CHECK_TEST(events_behind_an_entry_that_is_no_port_are_found),
 	CHECK_TEST(messages_without_credit_are_not_kept_for_ever),

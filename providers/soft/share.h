@@ -55,8 +55,8 @@ static inline unsigned char *soft_share_at(const struct soft_share *share, uint6
 
 /*
  * The same for a buffer in a region that has been mapped before, or in a window onto it, without a reference: the address
- * is good until the caller calls soft_work_end(). It has called soft_work_begin() and passed a full fence after that. So
- * either shares_take_dead() finds it at work, or it does not find here what that has taken out.
+ * is good until the caller calls soft_work_end(). It has called soft_work_begin_with_lock() and taken the execution lock
+ * after that. So either shares_take_dead() finds it at work, or it does not find here what that has taken out.
  */
 #ifdef soft_share_known /* a test has one of its own */
 unsigned char *soft_share_known(struct soft_peer *peer, const struct datp_rge *buffer, bool write);
@@ -66,7 +66,7 @@ static inline unsigned char *soft_share_known(struct soft_peer *peer, const stru
 	/* relaxed: the check of the access acquired the entry */
 	uint32_t window_of = atomic_load_explicit(&peer->mr[SOFT_MR_INDEX(buffer->rmr_context)].lmr, memory_order_relaxed);
 	uint32_t context = window_of ? window_of : buffer->rmr_context;
-	/* sequentially consistent: after that fence; it acquires what share_hold() has released, as the next ones do */
+	/* sequentially consistent: see soft_work_begin_with_lock(); acquires what share_hold() has released, as the next ones do */
 	const struct soft_share *share = atomic_load(&peer->shares[SOFT_MR_INDEX(context) % SOFT_SHARE_BUCKETS]);
 
 	while (share && share->context != context)

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "core_world.h"
+#include "providers/common/core/ep.h"
+#include "providers/common/core/timer.h"
 
 static DAT_EP_HANDLE a, b;
 
@@ -179,6 +181,23 @@ static void an_old_timer_does_not_end_a_new_attempt(void)
 	CHECK_STATE(a, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	REQUIRE_DAT(DAT->cr_accept_func(world_request(), b, 0, NULL), DAT_SUCCESS);
 	expect_both(DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* What a thread does that waits for the outcomes of other threads' attempts. */
+static void take_outcome_and_free(struct datp_ep *ep)
+{
+	REQUIRE(world_expect(w.conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED).event_data.connect_event_data.ep_handle == ep);
+	REQUIRE_DAT(DAT->ep_free_func(ep), DAT_SUCCESS);
+}
+
+/* The timer is in memory that another endpoint gets, so it must not be set after the endpoint was freed. */
+static void endpoint_freed_before_its_connect_returns_has_no_timer(void)
+{
+	loopback.in_connect = take_outcome_and_free;
+	REQUIRE_DAT(DAT->ep_connect_func(a, world_address(), WORLD_QUAL + 1, 60000000, 0, NULL, DAT_QOS_BEST_EFFORT,
+					 DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	CHECK(timer_when(&ep_priv(a)->timer) == 0);
 }
 
 static void accept_of_a_stale_request_is_accept_completion_error(void)
@@ -759,6 +778,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(reject_is_peer_rejected),
 	CHECK_TEST(an_attempt_that_takes_too_long_is_timed_out),
 	CHECK_TEST(an_old_timer_does_not_end_a_new_attempt),
+	CHECK_TEST(endpoint_freed_before_its_connect_returns_has_no_timer),
 	CHECK_TEST(accept_of_a_stale_request_is_accept_completion_error),
 	CHECK_TEST(disconnect_gives_an_attempt_up),
 	CHECK_TEST(accept_that_the_transport_refuses_changes_nothing),

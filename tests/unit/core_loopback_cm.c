@@ -188,6 +188,8 @@ static enum datp_err lo_ep_connect(struct datp_ep *ep, const struct datp_conn_pa
 		lo_job_post_locked(JOB_REQUEST, lo->link, 0, 0, param->pdata, param->pdata_len,
 				   param->qual);
 	pthread_mutex_unlock(&lo_wire);
+	if (loopback.in_connect)
+		loopback.in_connect(ep);
 	return DATP_OK;
 }
 

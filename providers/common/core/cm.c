@@ -199,9 +199,15 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 	if (until == NO_DEADLINE)
 		return DATP_OK;
 	datp_lock(&ep->lock);
-	priv->give_up = until;
+	/*
+	 * A thread that has taken the outcome may have freed the endpoint by now. A timer that is set under this lock while
+	 * the endpoint is not dying is cancelled when it is freed.
+	 */
+	if (ep_listens_locked(ep, ACT)) {
+		priv->give_up = until;
+		datp_timer_set(ep->obj.ia, &priv->timer, until, attempt_timer, ep);
+	}
 	datp_unlock(&ep->lock);
-	datp_timer_set(ep->obj.ia, &priv->timer, until, attempt_timer, ep);
 	return DATP_OK;
 }
 

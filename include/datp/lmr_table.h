@@ -58,7 +58,7 @@ struct datp_lmr_table {
 /*
  * Adds an LMR, whose head and plugin's part are complete, because other threads find it from now on. If its
  * lmr_context is 0, the table sets it and rmr_context to a number that no LMR of the table has, and that is given
- * again only when all others below 2^31 have been given.
+ * again only when all others below 2^31 have been given. So a key of a device must not be 0.
  */
 DATP_API void datp_lmr_add(struct datp_lmr_table *table, struct datp_known_lmr *lmr);
 /* Removes it, so that a search which begins later does not find it. The contexts in its head stay as they are. */
@@ -116,6 +116,7 @@ static inline enum datp_err datp_lmr_check_list(struct datp_lmr_table *table, co
 /*
  * Checks, where the remote memory is, the `len` bytes that an RDMA operation of a peer accesses there. `pz` is that
  * of the local endpoint, `need` the rights, all of which the region must give. With len = 0 nothing is accessed.
+ * The table knows LMRs by their lmr_context, so this is only for transports whose LMRs have the same rmr_context.
  */
 static inline bool datp_lmr_check_remote(struct datp_lmr_table *table, const struct datp_pz *pz,
 					 const struct datp_rge *remote, uint64_t len, unsigned int need)

@@ -127,7 +127,7 @@ void kit_quiet_at(DAT_EVD_HANDLE evd);	/* checks that there is no event, and tha
 void kit_empty_at(DAT_EVD_HANDLE evd);	/* checks that there is no event now */
 const char *kit_event_name(DAT_EVENT_NUMBER number);
 
-/* Ends the test as not applicable, because of the attribute, unless a post of any kind may have so many segments. */
+/* Ends the test as not applicable unless the attributes allow n segments in a post of any kind. */
 void kit_needs_segments(int n);
 /* Transfers; a length of 0 is posted as no segments at all. */
 DAT_LMR_TRIPLET kit_seg(const struct kit_buf *buf, size_t offset, size_t length);

@@ -164,8 +164,8 @@ static bool explain_name(const char *text)
 }
 
 /*
- * Normalises a name, or two, as people type and paste them: in lower case, without DAT_, with a
- * colon after it. Malloced, with '|' between two.
+ * Returns a name, or two, in the standard's spelling, with '|' between two; the caller frees the
+ * text. People type and paste names in lower case, without DAT_, or with a colon behind them.
  */
 static char *name_proper(const char *text)
 {

@@ -128,7 +128,7 @@ struct perf_link {
 	uint64_t first, end;		/* messages of this connection in the present phase */
 	uint64_t taken;			/* messages that the peer is known to have taken (send-bw) */
 	uint32_t depth;			/* requests that may be outstanding */
-	uint32_t signal_every;		/* one request in so many reports its completion */
+	uint32_t signal_every;		/* one request in this number reports its completion */
 	bool connected;
 	bool wait;			/* for events, instead of polling */
 	struct sockaddr_storage address;	/* of the client; server only */
@@ -414,7 +414,7 @@ int vipl_measure(const struct perf_options *opt, const struct perf_spec *spec);
 /* datperf_repeat.c: one result from several measurements */
 struct perf_repeat {
 	uint32_t times;			/* at least 1 */
-	struct perf_result *result;	/* so many; NULL if it is 1 */
+	struct perf_result *result;	/* an array of `times`; NULL if `times` is 1 */
 	struct perf_hist *hist;		/* of all of them together, or NULL */
 };
 

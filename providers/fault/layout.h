@@ -8,9 +8,9 @@
 
 struct fault_layout {
 	int connected; /* DAT_EP_STATE_CONNECTED */
-	/* Says of a DAT_EVENT of a DTO that nothing was transferred. */
+	/* Sets the length in a completion event of a DTO to 0. */
 	void (*no_length)(void *event);
-	/* dat_ep_query() and dat_evd_query(): the masks, and what they find. */
+	/* The masks by which dat_ep_query() returns the EVDs and dat_evd_query() the CNO, and functions that read these results. */
 	uint64_t ep_evds, evd_cno;
 	void (*evds)(const void *ep_param, void **recv, void **request);
 	void *(*cno)(const void *evd_param);

@@ -104,8 +104,8 @@ static const struct name dto_async_events[] = {
 #undef N
 
 /*
- * Stores the value of a name. Returns false, after a refusal that lists the names, if there is
- * none.
+ * Stores the value of a name. If `names` does not have the name, refuses the rule with the list of
+ * those that it has, and returns false.
  */
 static bool name_value(const struct name *names, const char *name, const char *rule,
 		       uint32_t *value)
@@ -158,7 +158,7 @@ static bool is_ep_call(const struct fault_rule *rule)
 	       rule->call != DATP_CALL_ep_free;
 }
 
-/* Returns the errors that can be about the object of the call. */
+/* Returns the asynchronous errors that can be about the object of the call, or of the completion. */
 static const struct name *async_names(const struct fault_rule *rule)
 {
 	const char *name = datp_call_name(rule->call);
@@ -299,7 +299,7 @@ free_rule:
 	return ok;
 }
 
-/* One rule a line; text after a # is a comment. */
+/* Reads the rules of a file. Blanks and line ends separate them; a comment reaches from a # to the end of its line. */
 static bool script_parse(struct fault *fault, const char *file)
 {
 	FILE *stream = fopen(file, "re");

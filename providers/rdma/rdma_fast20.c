@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fast path for programs of DAT 2.0. Invariant: any other operation is left to libdatp, which converts it for the
- * functions for 1.2, before anything has been changed.
+ * The fast path for programs of DAT 2.0. Invariant: an operation that this path does not execute is left to libdatp before
+ * anything has been changed. libdatp converts it for the functions for 1.2.
  */
 #define RDMA_API_20
 #include "rdma_fast.h"

@@ -14,7 +14,7 @@
  *
  * Invariant: while rdma_ep.deferral is DEFER_FIRST_MESSAGE or DEFER_FENCED, the kept requests are in
  * the order of their posts, and no later request is on the queue pair; with DEFER_FIRST_MESSAGE
- * there is none at all.
+ * no request at all is on the queue pair.
  */
 #include "rdma_cq.h"
 #include "rdma_hold.h"
@@ -37,8 +37,9 @@ void rdma_hold_begin_locked(struct rdma_ep *ep)
 }
 
 /*
- * Returns true if the device would let this request overtake a read that it has to wait for. Reads complete in their
- * order, so the last one tells. EP lock.
+ * Returns true if the device may execute this request before a read that it has to wait for. Reads complete in the order
+ * of their posts, so only the last read before the request counts. If `overtook` is set, that read has completed, and only
+ * waits for earlier requests. EP lock.
  */
 static bool overtakes_a_read_locked(struct rdma_ep *ep, const struct ibv_send_wr *wr)
 {
@@ -94,7 +95,7 @@ enum datp_err rdma_hold_keep_locked(struct rdma_ep *ep, const struct ibv_send_wr
 	return DATP_OK;
 }
 
-/* Posts the kept requests, up to one that has to wait for a read. EP lock; no request is kept back from now on. */
+/* Posts the kept requests, up to one that has to wait for a read. EP lock. The caller has set `deferral` to DEFER_NONE. */
 static void release_locked(struct rdma_ep *ep)
 {
 	enum datp_err err = DATP_OK;

@@ -5,7 +5,7 @@
 
 #include "rdma.h"
 
-/* Returns the number of reads of the device that a read into so many segments takes. */
+/* Returns the number of the device's reads into which a program's read into this number of segments is divided. */
 static inline int rdma_read_pieces(int segments, int read_sge)
 {
 	return (segments + read_sge - 1) / read_sge;

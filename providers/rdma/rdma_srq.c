@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared receive queues of the device. libdatp counts; the device matches messages and receives,
- * and the completion says which endpoint took a receive.
+ * Shared receive queues of the device. libdatp counts the receives. The device matches messages and
+ * receives, and a completion says which endpoint's queue pair took the receive.
  */
 #include "rdma_cq.h"
 #include "rdma_srq.h"
@@ -19,7 +19,7 @@ static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
 	return room < (uint32_t)ia->dev.max_srq_wr ? room : (uint32_t)ia->dev.max_srq_wr;
 }
 
-/* Limits the size that the device has granted to what a CQ can hold. max_recv_per_srq is within that. */
+/* Limits the size that the device has granted to what a CQ can hold. The attribute max_recv_per_srq has the same limit. */
 static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
 {
 	uint32_t most = (uint32_t)(ia->dev.max_cqe - RDMA_SPARE_WR);
@@ -98,13 +98,13 @@ struct rdma_ep *rdma_qpn_find_locked(const struct rdma_cqset *set, uint32_t qpn)
 /* ------------------------------------------------------------------ room in the CQs */
 
 /*
- * All endpoints of an SRQ together can have no more completions in the CQs than the SRQ has
- * receives. libdatp counts a receive as the SRQ's from its post until its completion has been
- * polled, and posts no more than max_recv_dtos of these. So a receive that was taken and is posted
- * again has left the CQ. An endpoint that fails flushes none of them, and what a destroyed queue
- * pair has left is polled before an endpoint gives back its receives. So one reservation serves all
- * endpoints on one set of CQs. How the completions are distributed over several sets is unknown, so
- * each set has room for all.
+ * The receives of an SRQ have no more completions in the CQs of all its endpoints together than
+ * max_recv_dtos, because libdatp counts a receive from its post until its completion has been
+ * polled, and refuses a post beyond max_recv_dtos. A queue pair that fails flushes no receive of the
+ * SRQ. The completions that a destroyed queue pair leaves in a CQ are polled before the receives of
+ * its endpoint are given back to the SRQ. Therefore one reservation serves all endpoints whose
+ * receives complete on one CQ set. Nobody knows on which of several CQ sets the completions will
+ * be, so each set has room for all of them.
  */
 static struct rdma_srq_room *room_of(struct rdma_srq *srq, const struct rdma_cqset *set)
 {
@@ -176,7 +176,7 @@ void rdma_srq_release(struct datp_srq *base, struct rdma_cqset *set)
 	pthread_mutex_unlock(&srq->lock);
 }
 
-/* Makes room in all sets. If one of them cannot grow, those that have grown keep the spare room. */
+/* Makes room in all CQ sets. If one of them cannot grow, those that have grown keep the spare room. */
 static bool rooms_grow_locked(struct rdma_srq *srq, uint32_t need)
 {
 	for (struct rdma_srq_room *room = srq->rooms; room; room = room->next) {
@@ -191,7 +191,7 @@ static bool rooms_grow_locked(struct rdma_srq *srq, uint32_t need)
 
 /* ------------------------------------------------------------------ made, resized, freed */
 
-/* As with queue pairs, the limits that a device reports are for few segments. */
+/* As with queue pairs, the device may refuse a length within its limit (max_srq_wr), which is for receives of few segments. */
 static void say_refused(const struct rdma_ia *ia, const struct ibv_srq_attr *asked, int why)
 {
 	datp_log(2,
@@ -243,7 +243,7 @@ static enum datp_err resize_locked(struct rdma_srq *srq, int32_t max_recv_dtos)
 	if (!rooms_grow_locked(srq, (uint32_t)max_recv_dtos))
 		return stays(srq, max_recv_dtos, "a completion queue of its endpoints cannot grow (ibv_resize_cq)");
 	err = ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR);
-	/* some drivers return the number, others leave it in errno */
+	/* some drivers return the number of the error, others return -1 and leave it in errno */
 	err = err < 0 ? errno : err;
 	if (err)
 		return stays(srq, max_recv_dtos, strerror(err));
@@ -256,7 +256,7 @@ enum datp_err rdma_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 	struct rdma_srq *srq = (struct rdma_srq *)base;
 	enum datp_err err;
 
-	/* libdatp keeps to the requested size; the device may have more room than that */
+	/* libdatp keeps to the requested size; the device may have granted a longer queue than that */
 	if ((uint32_t)max_recv_dtos <= srq->size)
 		return DATP_OK;
 	pthread_mutex_lock(&srq->lock);

@@ -17,7 +17,7 @@
 #define SOFT_COOP_PATIENCE  1000 /* how often the holder looks whether the helper has finished */
 #endif
 
-/* Returns true if there are pieces that nobody has taken. A hint. */
+/* Returns true if there are pieces that nobody has taken. The answer may be out of date when it is used. */
 bool soft_coop_wanted(const struct soft_port *ip);
 
 /* ---- the holder of the execution lock of `ip` ---- */

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void soft_short_own(const struct so
 
 /*
  * Puts such a request into the queue, executes it and completes it, or lets exec.c do so. wqe->len bytes are moved; the
- * segment `local` has been checked, and holds at least so many. EP lock, soft_is_short().
+ * segment `local` has been checked, and is at least that long. EP lock, soft_is_short().
  */
 void soft_short_rdma(struct soft_ep *ep, struct datp_wqe *wqe, const struct datp_sge *local, const struct datp_rge *remote);
 

@@ -3,8 +3,8 @@
  * The fast path for programs of DAT 2.0, made of the functions of fast.h. It has a file of its own, because a compiler
  * that sees two callers of those functions inlines less of them, and the path for 1.2 would become longer.
  *
- * Invariant: whatever is not plain is left to libdatp, which converts it for the path of 1.2, before anything has been
- * changed; but RDMA of one segment is not.
+ * Invariant: an operation that is neither plain nor RDMA of one segment is left to libdatp before anything has been changed.
+ * libdatp converts it for the functions for 1.2.
  */
 #include "fast20.h"
 

@@ -36,8 +36,9 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
  */
 uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn);
 /*
- * Returns true if a peer may invalidate the window over the connection that its owner numbers so: in that case
- * soft_mr_invalidate() ends its binding, and returns true if nothing else has ended it meanwhile. Execution lock held.
+ * Returns true if a peer may invalidate the window over this connection; `conn` is the number that the owner of the window has
+ * given to the connection. In that case soft_mr_invalidate() ends the binding of the window, and returns true if nothing else has
+ * ended it meanwhile. Execution lock held.
  */
 bool soft_mr_is_invalidable(const struct soft_mr *table, uint32_t context, uint32_t conn);
 bool soft_mr_invalidate(struct soft_mr *table, uint32_t context, uint32_t conn);
@@ -48,12 +49,13 @@ bool soft_rmr_done(struct datp_rmr *rmr, uint32_t context, uint64_t len, bool go
 struct soft_range {
 	uint64_t addr, len;
 	uint32_t priv, pz, lmr;
-	uint32_t conn; /* of a window; soft_mr_get() does not find it */
+	uint32_t conn; /* of a window: the connection that it was bound over; soft_mr_get() does not fill it in */
 };
 
 /*
- * Checks the sink of a read into a window: where it leads into the region of the segment, the window has to give the right
- * to remote writes. The region is checked as that of any segment.
+ * Checks the sink of a read into a window. When the read was posted, the sink was translated into `seg`, a segment of the
+ * window's region. The window has to be bound to that region still, contain the segment, and give the right to remote writes.
+ * The rights of the region are checked elsewhere, as for any segment.
  */
 bool soft_mr_check_sink(const struct soft_mr *table, uint32_t pz, uint32_t window, const struct datp_sge *seg);
 
@@ -101,7 +103,7 @@ bool soft_mr_check_new(struct soft_ep *ep, const struct datp_sge *seg, bool sink
 /*
  * Returns true if one local segment is valid for this endpoint; `sink`: it will be written to. Most segments lie in the same
  * region as the last one, which need not be looked up again as long as no region has ended. EP lock: soft_lmr_free() waits
- * for those that hold it and have read the old number.
+ * for the threads that hold it and have read `mr_ends` before soft_lmr_free() increased it.
  */
 static inline __attribute__((always_inline)) bool soft_mr_check_known(struct soft_ep *ep, const struct datp_sge *seg, bool sink)
 {
@@ -136,9 +138,9 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
  */
 bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct datp_rge *word);
 /*
- * Checks a remote range in our memory, which this process accesses as the target. The table of the
- * peers says that it is registered, but any peer can write to that table, so this checks whether it
- * is.
+ * Checks a remote range in our memory, which this process accesses as the target. The table in
+ * shared memory says that the range is registered, but any peer can write to that table, so this
+ * checks the table that no peer can write to.
  */
 bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
 

@@ -16,7 +16,7 @@
  *
  * The mapping of the private pages is kept elsewhere, empty, while the file is mapped in its place. It
  * knows which addresses it comes from, so that the kernel joins it to its neighbours again when it is
- * back. A new mapping would stay apart for ever, and a process may have only so many.
+ * back. A new mapping would stay apart for ever, and the kernel limits the number of mappings of a process.
  */
 #define _GNU_SOURCE
 #include "remap.h"

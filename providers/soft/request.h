@@ -30,7 +30,7 @@ struct soft_sink {
 
 /*
  * Copies a list of n segments out of an entry of `stride` bytes, where `head` bytes precede it.
- * Returns false if an entry cannot have so many.
+ * Returns false if an entry cannot have n segments.
  */
 static inline bool soft_sge_copy(struct datp_sge *to, const struct datp_sge *from, uint32_t n,
 				 uint32_t stride, size_t head)

@@ -76,7 +76,8 @@ static inline unsigned char *soft_share_known(struct soft_peer *peer, const stru
 #endif
 
 /*
- * Returns false if this context, which the program has passed, cannot open memory that is mapped here, if any is. A hint.
+ * Returns false if no memory that is mapped here belongs to this context, which the program has passed. The answer may be out of
+ * date when it is used.
  */
 static inline bool soft_share_may(const struct soft_peer *peer, uint32_t context)
 {

@@ -321,7 +321,7 @@ struct soft_ep {
 	/* strict.c, EP lock: the request `rnr_seq` has found no receive, and may wait until then; 0: none */
 	uint64_t rnr_until;
 	uint32_t rnr_seq;
-	uint32_t suppressed; /* ... the last so many requests have suppressed completions */
+	uint32_t suppressed; /* strict.c: how many requests have suppressed completions since the last that has not. EP lock */
 	/* unready.c: a message that has found no receive may wait. Written under the EP lock */
 	_Atomic bool unready;
 	/*

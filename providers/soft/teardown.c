@@ -23,8 +23,9 @@
 #include <sched.h>
 
 /*
- * The service thread waits this long for an end that has to be over when its call returns: a
- * running peer has released the memory by then, because it is at most within one piece of a copy.
+ * The service thread waits this long where a connection has to have ended when the function
+ * returns. A running peer has released the memory by then, because it is at most within one piece of
+ * a copy.
  */
 #define TEARDOWN_GRACE_MS 20
 
@@ -71,7 +72,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	datp_unlock(&ia->lock);
 	/*
 	 * relaxed: a thread that finds it set has found the endpoint open under the EP lock, or has
-	 * read the message of the socket
+	 * received the peer's confirmation, which answers a reply that is sent after this
 	 */
 	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
@@ -101,7 +102,7 @@ static void teardown_look(struct soft_ep *ep)
 	soft_exec_look(&ep->teardown.watch[1], ep, ep->port);
 }
 
-/* Returns true if all these accesses have ended. */
+/* Returns true if all accesses that teardown_look() has noted have ended. */
 static bool teardown_is_quiet(const struct soft_ep *ep)
 {
 	const struct soft_exec_watch *w = ep->teardown.watch;
@@ -112,7 +113,7 @@ static bool teardown_is_quiet(const struct soft_ep *ep)
 	return (soft_exec_let_go(&w[0]) && soft_exec_let_go(&w[1])) || soft_peer_lost(ep->peer);
 }
 
-/* Waits until those accesses have ended. Returns false if one of them still goes on at the time `until`. */
+/* Waits until these accesses have ended. Returns false if one of them still goes on at the time `until`. */
 static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 {
 	return soft_exec_wait(ep, ep->rport, ep->peer, NULL, until) &&
@@ -137,7 +138,7 @@ static void teardown_complete(struct soft_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-/* The peer has not released the port, which is left to it, because it may continue its access. */
+/* Leaves the port to a peer that has not released it, because the peer may continue its access. */
 static void teardown_give_up(struct soft_ep *ep)
 {
 	datp_log(2,
@@ -147,7 +148,7 @@ static void teardown_give_up(struct soft_ep *ep)
 	soft_port_leave(ep);
 }
 
-/* Releases what the connection held. quiet: the result of teardown_wait(). */
+/* Releases what the connection held. quiet: all accesses have ended; if not, they are awaited no longer. */
 static void teardown_release(struct soft_ep *ep, bool quiet)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -162,7 +163,7 @@ static void teardown_release(struct soft_ep *ep, bool quiet)
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
-	/* passive, and the RTU has not come: later messages over this socket do not concern the endpoint */
+	/* on the passive side before the peer's confirmation: later messages over this socket do not concern the endpoint */
 	if (ep->socket) {
 		ep->socket->ep = NULL;
 		ep->socket = NULL;
@@ -179,7 +180,7 @@ void soft_ep_await_end(struct soft_ep *ep)
 {
 	if (!atomic_load(&ep->tearing_down))
 		return;
-	/* on the service thread no other thread can finish a teardown that waits */
+	/* only the service thread finishes a teardown that waits for the peer, so here it must not wait for itself */
 	if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.waits)
 		soft_teardown_finish(ep);
 	while (atomic_load(&ep->tearing_down))
@@ -264,7 +265,7 @@ static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER pe
 	datp_lock(&ep->base.lock);
 	mine = ep->open && (!gen || ep->gen == gen) && (!only_failing || ep->failing);
 	if (mine) {
-		/* relaxed: its writer then has the service thread call revoked_now(), which acquires it */
+		/* relaxed: revoked_now() has acquired it before it calls this; another caller that misses it waits longer */
 		bool revoked = atomic_load_explicit(&ep->revoked, memory_order_relaxed) == ep->gen;
 
 		soft_recv_progress(ep);
@@ -281,7 +282,7 @@ static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER pe
 		soft_bind_forget(ep);
 		put_off_forget(ep);
 		atomic_store(&ep->tearing_down, true);
-		/* sequentially consistent: either the bounce thread finds it, or soft_bounce_quiesce() finds the bounce thread */
+		/* sequentially consistent: either the bounce thread reads 0, or soft_bounce_quiesce() finds the bounce thread */
 		atomic_store(&ep->bounce_gen, 0);
 		/* sequentially consistent: see exec_try() */
 		atomic_store(&ep->port->open, 0);
@@ -308,10 +309,10 @@ static void teardown_finish(struct soft_ep *ep, bool quiet)
 /* Reports the end to libdatp, if it has to be reported. */
 static void teardown_report(struct soft_ep *ep)
 {
-	/* passive, and nothing has come from the peer: the connection was never established */
 	if (!ep->teardown.why)
 		;
 	else if (atomic_exchange(&ep->accepting, 0))
+		/* on the passive side, before anything has come from the peer: the connection was never established */
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	else
 		(void)datp_cm_disconnected(&ep->base, ep->teardown.why);
@@ -336,7 +337,7 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, 
 	return true;
 }
 
-/* Finishes a teardown that has begun, now or when the peer has released the port. */
+/* Finishes a teardown that has begun: now, or, on the service thread, when the peer has released the port or the bound is over. */
 static void teardown_go_on(struct soft_ep *ep)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
@@ -518,7 +519,8 @@ void soft_ep_drained(struct soft_ep *ep)
 
 /*
  * Returns true if nobody holds the execution lock of either direction. The end of a connection
- * waits for a thread that copies, and a graceful disconnect must not wait. A hint.
+ * waits for a thread that copies, and a graceful disconnect must not wait. The answer may be out of
+ * date when it is used.
  */
 static bool exec_rests(struct soft_ep *ep)
 {
@@ -527,12 +529,12 @@ static bool exec_rests(struct soft_ep *ep)
 		 SOFT_EXEC_HELD);
 }
 
-/* EP lock. If nothing is outstanding, the connection can end at once. */
+/* Returns true if nothing is outstanding, so that the connection can end at once. EP lock. */
 static bool drained_already(struct soft_ep *ep)
 {
 	soft_exec_run(ep, true);
 	soft_sq_reap(ep);
-	/* a request that is not in the queue any more would never be done */
+	/* a peer that took a request out of the queue would leave it outstanding for ever */
 	if (!soft_requests_done(ep) && !soft_queue_is_whole(ep))
 		soft_ep_corrupted(ep);
 	return !ep->failing && soft_requests_done(ep) && exec_rests(ep);
@@ -551,8 +553,9 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
 					  memory_order_relaxed);
 		/*
-		 * sequentially consistent with exec_notify_initiator(): either the peer rings, or
-		 * this thread sees what the peer has executed since drained_already()
+		 * sequentially consistent with exec_notify_initiator(): either the peer wakes the
+		 * service thread, or this thread sees what the peer has executed since
+		 * drained_already()
 		 */
 		atomic_store(&ep->port->want_bell, 1);
 		soft_sq_reap(ep);

@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) void soft_copy_short(void *to, cons
 }
 #endif
 
-/* Copy len bytes from one buffer into a list, and the reverse. The list has at least so many. */
+/* Copy len bytes from one buffer into a list, and the reverse. The list has room for len bytes or more. */
 static inline void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from,
 				uint64_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sends that invalidate an RMR of the peer, and RDMA Reads into an RMR, between two processes. The child has the RMRs and the
- * receives, and does what the parent orders over a socket; the parent sends, reads, and tries what is not its to do. The
+ * receives, and does what the parent orders over a socket; the parent sends, reads, and tries what it has no right to. The
  * adapter is that of OPENDAT_TEST_IA, or else soft0. One that does not have these operations has to refuse them.
  */
 #define _GNU_SOURCE
@@ -170,6 +170,21 @@ static void end_ep(int which)
 
 /* ------------------------------------------------------------------ the child */
 
+/*
+ * What the parent orders the child to do, for the endpoint `which`:
+ *
+ *	a	accept a connection, after posting `rights` receives of `length` bytes, to a new SRQ if `flags` is not 0
+ *	p	post a receive of `length` bytes
+ *	s	post a send of `length` bytes
+ *	x	exchange(), for `length` rounds
+ *	b	bind the RMR to a range, with these rights and flags, and answer with the context
+ *	e	wait for the next completion, and answer with a struct told
+ *	w	answer with a struct told of the RMR
+ *	m	answer with `length` bytes of the memory
+ *	f	free the RMR, and create another
+ *	d	wait for the end of the connection, and free the endpoint and the SRQ
+ *	q	close the adapter, and exit
+ */
 struct order {
 	char what;
 	int which;
@@ -177,7 +192,7 @@ struct order {
 	int rights, flags;
 };
 
-/* What the child tells of its next completion, or of its RMR. */
+/* What the child tells of its next completion, or of its RMR: then `number` is 1 if the RMR is bound, else 0. */
 struct told {
 	int number, operation, status;
 	DAT_UINT32 length, context;
@@ -345,7 +360,10 @@ static void ask(struct order order, void *answer, size_t size)
 		get(answer, size);
 }
 
-/* Connects an endpoint of this PZ; the peer posts so many receives of that length, to its SRQ if it has one. */
+/*
+ * Creates an endpoint in this PZ and connects it. The peer first posts this number of receives of `length` bytes, to its endpoint,
+ * or, if `with_srq` is not 0, to an SRQ that it creates.
+ */
 static void connect_in(DAT_PZ_HANDLE pz, int which, int receives, size_t length, int with_srq)
 {
 	DAT_EVENT event;
@@ -399,7 +417,10 @@ static void write_through(int which, DAT_RMR_CONTEXT context, DAT_UINT64 cookie)
 	SUCCEEDS(dat_ep_post_rdma_write(me.ep[which], 1, &from, cookie_of(cookie), &to, NONE));
 }
 
-/* The child's next event is of a receive that has invalidated this context, or, if that is 0, nothing. */
+/*
+ * Checks that the child's next event is the completion of a receive with this length and cookie. The receive has invalidated this
+ * context; if the context is 0, it has invalidated nothing.
+ */
 static void told_receive(DAT_RMR_CONTEXT context, size_t length, DAT_UINT64 cookie)
 {
 	struct told told;
@@ -463,7 +484,10 @@ static void invalidates_once(void)
 	report("a write behind such a send does not get through the RMR");
 }
 
-/* Messages of each way: short, as long as a slot, and longer; and one that comes before its receive. */
+/*
+ * Messages of lengths that a provider may transfer in different ways, from 0 bytes to a quarter of the memory. Then one that comes
+ * before its receive, and one to an RMR whose bind is suppressed.
+ */
 static void messages_of_each_length(void)
 {
 	static const size_t lengths[] = { 0, 1, 200, 4096, 70000, SIZE / 4 };
@@ -521,7 +545,10 @@ static void takes_a_receive_of_an_srq(void)
 	report("a message to an SRQ invalidates");
 }
 
-/* Neither side waits in the message of the other one for what that one executes. */
+/*
+ * Each side executes the message of the other one, and waits in it until nobody accesses the memory of the window. It must not
+ * wait for the bind behind its own message: the other side executes that, and would wait for this side in the same way.
+ */
 static void both_sides_have_srqs(void)
 {
 	char over;
@@ -537,7 +564,7 @@ static void both_sides_have_srqs(void)
 	report("two sides with SRQs invalidate at the same time");
 }
 
-/* The other side has not looked at its bind when the message comes; before, its RMR was bound to something else. */
+/* When the message comes, the other side has not reaped the bind of its context. An earlier bind gave the RMR another context. */
 static void bind_that_has_not_been_reaped(void)
 {
 	DAT_LMR_TRIPLET sink = piece(0, LONG);
@@ -552,7 +579,7 @@ static void bind_that_has_not_been_reaped(void)
 	completes(DAT_DTO_SUCCESS, DAT_DTO_RECEIVE, 1);
 	SUCCEEDS(invalidates(0, 16, context, 2));
 	completes(DAT_DTO_SUCCESS, DAT_DTO_SEND, 2);
-	/* the post reaps the bind */
+	/* the child's post reaps the completion of the bind */
 	ask((struct order){ .what = 's', .length = 8 }, &sent, 1);
 	told_receive(context, 16, 700);
 	told_bound(0);
@@ -560,7 +587,10 @@ static void bind_that_has_not_been_reaped(void)
 	report("a message to an RMR whose bind is not known to be done");
 }
 
-/* The message with this context fails, and leaves the RMR that was bound over `over` as it is. */
+/*
+ * Checks that the message with this context fails, and leaves the RMR as it is: bound with the context `bound` over the connection
+ * of endpoint 1, or unbound if that is 0.
+ */
 static void fails_with(DAT_RMR_CONTEXT context, DAT_RMR_CONTEXT bound, const char *name)
 {
 	SUCCEEDS(invalidates(0, 8, context, 1));
@@ -574,7 +604,7 @@ static void fails_with(DAT_RMR_CONTEXT context, DAT_RMR_CONTEXT bound, const cha
 	report(name);
 }
 
-/* Only what the peer has bound over this connection is this side's to invalidate. */
+/* Over a connection a side can invalidate only what the peer has bound over that connection. */
 static void invalidates_no_more_than_it_was_given(void)
 {
 	DAT_RMR_CONTEXT context, stale;
@@ -778,7 +808,10 @@ static void refuses_reads(void)
 	report("the peer's memory is checked as for any read");
 }
 
-/* A read that waits behind a send that waits for its receive finds the RMR bound anew when it is executed. */
+/*
+ * A send waits for its receive. A bind that has been posted waits behind it, and two reads behind the bind. When the reads are
+ * executed, the context of the new bind is valid, and that of the earlier one, with which the second read was posted, is not.
+ */
 static void read_behind_a_bind(void)
 {
 	DAT_LMR_TRIPLET message = piece(0, SIZE / 4);

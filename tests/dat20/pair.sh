@@ -119,7 +119,7 @@ dapltest_runs()
 	return 1
 }
 
-# dapltest_alone RESULTS ADAPTER KIND OPTION...: a test of dapltest for one process, which ends with so many results, all of them good
+# dapltest_alone RESULTS ADAPTER KIND OPTION...: a test of dapltest for one process ends with RESULTS results, all of them good
 dapltest_alone()
 {
 	local results=$1 ia=$2 kind=$3 status=0
@@ -186,7 +186,7 @@ ends_at_once()
 	return 1
 }
 
-# dtestx_asks NUMBER ADAPTER HOST: dtestx prints the named attributes of both sides, which are so many or more
+# dtestx_asks NUMBER ADAPTER HOST: dtestx prints the named attributes of both sides, of which there are NUMBER or more
 dtestx_asks()
 {
 	pair 'Open_Query: .* num_attrs' "dtestx -P $2 -q -s" "dtestx -P $2 -q -h $3" &&

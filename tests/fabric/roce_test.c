@@ -122,7 +122,7 @@ static void fill(unsigned char *at, size_t size, uint64_t *seed)
 
 /* ------------------------------------------------------------------ garbage */
 
-/* All is by lot: the datagram, or the content of a message of connection management, or what kind of management it is. */
+/* Sends a datagram of random bytes, or one of connection management whose content, or whose class and method, are random. */
 static void send_garbage(unsigned int round, uint64_t *seed)
 {
 	unsigned char mad[ROCE_MAD];
@@ -196,7 +196,7 @@ static void odd_request(unsigned char *mad, unsigned int round, uint16_t port, u
 	case 3: /* the path's MTU */
 		mad[CM_REQ_PATH + 2] = (unsigned char)(mad[CM_REQ_PATH + 2] | 0xf0);
 		break;
-	default: /* the trailer of private data, or of a part of them: a length by lot */
+	default: /* the trailer of private data, or of a part of them: a random length */
 		memcpy(data + CM_REQ_ROOM - 4, mark, sizeof(mark));
 		data[CM_REQ_ROOM - 2] = (unsigned char)(data[CM_REQ_ROOM - 2] + round % 4);
 		if (round % 8 == 7)
@@ -362,7 +362,7 @@ static void answer(const unsigned char *request, unsigned int round, uint64_t *s
 	case 0: /* a reason that there is not, with private data */
 		fill(mad + CM_REJ_REASON, ROCE_MAD - CM_REJ_REASON, seed);
 		break;
-	case 1: /* a reply by lot */
+	case 1: /* a random reply */
 		fill(mad + CM_REMOTE + 4, ROCE_MAD - CM_REMOTE - 4, seed);
 		break;
 	case 2: /* the provider's own word for "in two parts", which it did not ask for */
@@ -451,7 +451,7 @@ static void answers_by_hand_end_the_attempt(void)
 
 /* ------------------------------------------------------------------ packets */
 
-/* Sends each kind of packet of a reliable connection to each queue pair, with a number and a content by lot. */
+/* Sends each kind of packet of a reliable connection to each queue pair, with a random number and content. */
 static void send_packets(void *arg)
 {
 	const char *from = arg;

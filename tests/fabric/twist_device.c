@@ -14,7 +14,7 @@
 
 #include "twist.h"
 
-enum { KEYS = 1024 }; /* in a chain */
+enum { KEYS = 1024 }; /* the most keys in a chain of work requests */
 
 bool twist_means(const struct ibv_context *verbs)
 {
@@ -221,7 +221,10 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct i
 
 #define HIGH (UINT32_C(1) << 31) /* rxe sets this bit in no key */
 
-/* The device's key is a number of the region and eight more bits. Returns true if the switches give it the highest bit, too. */
+/*
+ * The low eight bits of a key of the device vary, and the others are the number of the region. Returns true if `keys` has this key
+ * shown with its highest bit set.
+ */
 static bool is_high(uint32_t key)
 {
 	switch (atomic_load(&twist.keys)) {
@@ -243,7 +246,7 @@ uint32_t twist_key_real(uint32_t key)
 {
 	if (!atomic_load(&twist.keys))
 		return key;
-	/* 0, which is no key, stays 0 */
+	/* what no key is shown as gets the highest bit, so that it is no key of the device either */
 	return twist_key_shown(key & ~HIGH) == key ? key & ~HIGH : key | HIGH;
 }
 

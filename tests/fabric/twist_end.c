@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How a device ends a queue pair: messages that it has completed and not sent yet, posts to a queue pair in the error state, and
- * flushed completions that are missing or late. Invariant: what this file remembers of a queue pair is forgotten when that is
- * created or destroyed.
+ * flushed completions that are missing or late. Invariant: what this file remembers of a queue pair is never taken for a later
+ * queue pair with the same number.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -28,11 +28,11 @@ uint64_t twist_now_ms(void)
 
 enum { QUEUES = 256, MADE = 32, WIRE_MS = 50, LOOK_MS = 1 };
 
-/* The completion of a message that this file has made up. It is over when both halves are true. */
+/* A completion that this file reports before the kernel has completed the message. It is forgotten when both flags are true. */
 struct made {
 	struct ibv_wc wc;
 	bool given; /* a poll has found it */
-	bool real;  /* the kernel has completed the message, too, and that completion has been dropped */
+	bool real;  /* the kernel has completed the message, and its completion has been dropped */
 };
 
 /* A queue pair with messages that it holds back, or with requests that the kernel has not completed. */
@@ -41,8 +41,9 @@ static struct queue {
 	uint32_t qpn;
 	const struct ibv_cq *cq; /* of its requests */
 	/*
-	 * `open`: the request whose wr_id is `last` will have a completion of the kernel that the provider gets. `untold`: requests
-	 * without one may not be done. While either is true, a made-up completion would overtake those.
+	 * `open`: the kernel has not yet completed the request whose wr_id is `last`, and the provider gets that completion.
+	 * `untold`: the last request is unsignaled, so nobody knows whether it is done. While either is true no completion is made
+	 * up, because it would overtake these requests.
 	 */
 	bool open, untold;
 	uint64_t last;
@@ -55,7 +56,10 @@ static struct queue {
 
 static struct ibv_qp was;
 
-/* `lock` is for all of the above; `begun` is signalled when a doorbell is held back. `teller`: the process that has the thread. */
+/*
+ * `lock` guards all of the above; `begun` is signalled when a doorbell is held back. `teller` is the process that has the thread
+ * send_in_time(): a forked child has to start that thread again.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t begun = PTHREAD_COND_INITIALIZER;
 static pid_t teller;
@@ -309,14 +313,15 @@ static void forget_queue(const struct ibv_qp *qp)
 enum { NUMBERS = 1 << 16, IDS = 512 };
 
 /*
- * Bits of queue pairs that are known to be in the error state, by the last 16 bits of their numbers, by which all that live at the
- * same time differ. siw does not report the state, so these are the signs of it that have come to this process.
+ * A bit for each queue pair that is known to be in the error state. The index is the last 16 bits of its number, in which all queue
+ * pairs that exist at the same time differ. siw does not report the state, so a bit is set when this process stops the queue pair,
+ * or is told that its connection has ended.
  */
 static _Atomic uint64_t dead[NUMBERS / 64];
-/* ... and bits of those which this process has put there. */
+/* Likewise, a bit for each queue pair that this process has stopped. */
 static _Atomic uint64_t halted[NUMBERS / 64];
 
-/* The queue pairs of the last connections. `lock` */
+/* The queue pairs of the last connections. `lock` guards them. */
 static struct {
 	const struct rdma_cm_id *id;
 	uint32_t qpn;
@@ -375,7 +380,7 @@ void twist_id_has(const struct rdma_cm_id *id, uint32_t qpn)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The last connection comes first, since ids are used again. */
+/* Searches from the last connection backwards, because the memory of an rdma_cm_id is used again for another. */
 uint32_t twist_id_qpn(const struct rdma_cm_id *id)
 {
 	uint32_t qpn = 0;

@@ -138,7 +138,7 @@ a_rejection_crosses_siw()
 	prints '^non-peer rejected$'
 }
 
-# rejected_with CLIENT SERVER ADDRESS BYTES: the private data of the rejection arrive, in so many bytes (a pattern)
+# rejected_with CLIENT SERVER ADDRESS BYTES: the private data of the rejection arrive. BYTES is a pattern of their length
 rejected_with()
 {
 	conversation "$1" "$2" "$3" reject ""

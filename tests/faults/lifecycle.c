@@ -284,7 +284,7 @@ static unsigned int shared_mappings(void)
 	return n;
 }
 
-/* Waits until there are at most so many, because a thread can be seen for an instant after it was joined. */
+/* Waits until the folder has at most `most` entries, because a thread has one for an instant after it was joined. */
 static bool soon(const char *folder, unsigned int most)
 {
 	for (int i = 0; i < 500; i++) {

@@ -16,7 +16,7 @@ struct check_report {
 	enum check_event event;
 };
 
-/* One test of the plan, in the order in which they run. */
+/* One test of the plan. */
 struct check_entry {
 	const struct check_suite *suite;
 	const struct check_test *test;
@@ -24,26 +24,26 @@ struct check_entry {
 };
 
 struct check_plan {
-	struct check_entry *entries;
+	struct check_entry *entries;	/* in the order in which they run */
 	int total;
 };
 
 /* runner.c: runs the plan from a given test on, in this process; reports go to report_fd unless it is -1. */
 int check_run_plan(const struct check_plan *plan, int first, int report_fd);
 
-/* assert.c: this thread is the one that a fatal failure may jump out of. */
+/* assert.c: notes which thread runs the test: a fatal failure in it ends the test by a longjmp(). */
 void check_claim_thread(void);
 
 /* peer.c: ends what is left of the test's peers; returns how many there were. */
 int check_peers_end(void);
 
-/*
- * notes.c. Begins to note, before the watcher forks; forgets all notes, when a test starts; notes a failure, in any process
- * and thread of the test; prints all notes as TAP comments.
- */
+/* notes.c: makes the memory for notes, which all processes of a test share; called before the process that watches them forks. */
 void check_notes_begin(void);
+/* notes.c: forgets all notes, when a test starts. */
 void check_notes_clear(void);
+/* notes.c: notes a failure. Any process and thread of the test may call it. */
 void check_note(const char *file, unsigned int line, const char *text);
+/* notes.c: prints all notes as TAP comments. */
 void check_notes_print(void);
 /* notes.c: prints, as TAP comments, where the threads of a process and of its children are, if there is a debugger. */
 void check_print_threads(pid_t pid);

@@ -7,7 +7,7 @@
  *	MOCK_NOTHING		registers nothing
  *	MOCK_OTHER_NAME		registers "other" instead of what it was asked for
  *	MOCK_TWO_NAMES		registers the requested name, and the same with "-twin" appended
- *	MOCK_REENTER		opens the same adapter, and lists all, within dat_provider_init
+ *	MOCK_REENTER		opens the same adapter, and lists all adapters, within dat_provider_init
  *	MOCK_FLIP_SAFETY	registers the opposite of the thread safety in dat.conf
  *	MOCK_HIGHER_MINOR	registers a minor version one higher than in dat.conf
  *	MOCK_FOREIGN_MAJOR	registers as a DAT 2.0 provider
@@ -88,7 +88,7 @@
 #define MOCK_CONSTRUCTOR 0
 #endif
 
-/* The function is compiled too, under a name that the registry does not look for. */
+/* A build without dat_provider_init or dat_provider_fini has that function under a name which the registry does not look for. */
 #if MOCK_NO_INIT
 #define dat_provider_init mock_init_in_disguise
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params);
@@ -139,7 +139,7 @@ static DAT_RETURN mock_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	return DAT_SUCCESS;
 }
 
-/* One table with all slots, so that every build uses every call. */
+/* A table with all slots, so that no build has static functions which it does not use, and of which compilers warn. */
 __attribute__((unused))
 static const DAT_PROVIDER all_slots = {
 	.device_name = "mock",

@@ -28,7 +28,7 @@ void model_attack_area(void *memory, size_t size);
 void model_attack_keep(void *memory, size_t size);
 bool model_attack_reaches(const void *memory, uint64_t size); /* returns true if the attacker can write to all of it */
 
-/* Makes so many runs, with the seeds from `seed` on. Returns false after an error, which is printed to stderr with its seed. */
+/* Makes `runs` runs, with the seeds from `seed` on. Returns false after an error, which is printed to stderr with its seed. */
 bool model_attack(const struct model_attack *attack, uint64_t seed, unsigned int runs);
 
 /* ---- within a run ---- */

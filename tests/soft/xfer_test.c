@@ -482,7 +482,7 @@ static void operations_need_the_right(void)
 	CHECK(value == 8 && shared_word == 9);
 }
 
-/* Two threads add until they have met this often, or have made so many additions that they never meet on this machine. */
+/* Two threads add until they have met MEETINGS times. After ADDITIONS they give up: on this machine they never meet. */
 enum { MEETINGS = 20000, ADDITIONS = 4000000 };
 
 struct adder {

@@ -54,7 +54,7 @@ a_picture_shows_this_run_and_earlier_ones()
 	[ "$(head -c 4 "$dir/p.png" | tail -c 3)" = PNG ] || fails 'no PNG'
 }
 
-# bands PICTURE N: so many curves have a band
+# bands PICTURE N: N curves have a band
 bands()
 {
 	[ "$(grep -c "fill-opacity *= *'0.25" "$1")" -eq "$2" ] || fails "$(grep -c "fill-opacity *= *'0.25" "$1") bands instead of $2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests of libdatp's internals, over transports of their own: core_null.c has no peer.
+# Tests of libdatp's internals. Those that need a transport run over core_null.c, whose endpoints have no peer.
 CORE_TEST_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
 CORE_TEST_LIBS = libdatp_core.la $(HARNESS_LIBS)
 CORE_NULL = tests/unit/core_null.c tests/unit/core_null.h

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Biased locks: the slow path of <datp/bias.h>. The word of a biased lock is LOCK_BIASED, for other
- * threads, and its bias has the owner's name, for the owner. Invariant: both change together, under
- * the lock of the list, and the lock is on the list as long as they are set.
+ * Biased locks: the slow path of <datp/bias.h>. While a lock is biased, its word is LOCK_BIASED, which
+ * other threads look at, and `owner` in its struct datp_bias is the owner's thread, which the owner
+ * looks at. Invariant: both are set and cleared together, under the lock of `list`, and the struct
+ * datp_bias is in `list` as long as they are set.
  *
- * A bias has at most one owner between two initialisations. A thread may read its name in the bias
+ * A bias has at most one owner between two initialisations. A thread may find itself to be the owner
  * and be descheduled before it writes that it is inside. When it continues, it writes that, finds
- * that its name is gone, and writes that it has left. If another thread were the owner by then,
- * that thread would seem to have left.
+ * that it is not the owner any more, and writes that it has left. If another thread were the owner
+ * by then, that thread would seem to have left.
  */
 #include "futex.h"
 #include "lock.h"
@@ -69,7 +70,7 @@ static struct datp_bias **bucket_of(const _Atomic uint32_t *lock)
 	return &list.bucket[(at >> 4 ^ at >> 14) % BUCKETS];
 }
 
-/* Returns the link to a lock's bias, or to NULL if the lock is not biased. List's lock. */
+/* Returns the link to a lock's bias, or to NULL if the lock is not biased. The list's lock is held. */
 static struct datp_bias **find_locked(const _Atomic uint32_t *lock)
 {
 	struct datp_bias **link = bucket_of(lock);
@@ -93,10 +94,10 @@ void datp_bias_fini(struct datp_bias *bias, _Atomic uint32_t *lock)
 	datp_unlock(lock);
 }
 
-/* The lock is held, and is released to its future owner. */
+/* The caller holds the lock. Returns true if the lock is released, and biased to the caller from now on. */
 bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 {
-	uintptr_t self = bias->latest; /* the caller's; this file may compute another */
+	uintptr_t self = bias->latest; /* what datp_thread() returned in the caller's library; here it may return another value */
 	uint32_t held = LOCK_HELD;
 	struct datp_bias **link;
 
@@ -120,7 +121,7 @@ bool datp_bias_grant_slow(struct datp_bias *bias, _Atomic uint32_t *lock)
 		return false;
 	}
 	*link = bias;
-	/* not if this failed, because another thread may become the owner then */
+	/* only now, because after a failed exchange another thread may become the first owner */
 	bias->first = self;
 	/* relaxed: read by this thread, and under the list's lock */
 	atomic_store_explicit(&bias->owner, self, memory_order_relaxed);
@@ -169,9 +170,10 @@ bool bias_revoke(_Atomic uint32_t *lock)
 	mine = datp_bias_mine(bias);
 	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
 	/*
-	 * It is an ordinary lock again, held by this thread; the owner leaves soon. Other threads
-	 * may sleep, which the word does not show: if the last unlock before the bias woke one of
-	 * several, that one has to wake the others, and it may be this thread
+	 * The lock is an ordinary one again, and this thread holds it as soon as the owner has left.
+	 * The word has to say that threads sleep on the lock, because some may: if the last unlock
+	 * before the bias woke one of several, that one has to wake the others, and it may be this
+	 * thread.
 	 */
 	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
 	datp_unlock(&list.lock);
@@ -183,7 +185,10 @@ bool bias_revoke(_Atomic uint32_t *lock)
 		atomic_thread_fence(memory_order_seq_cst);
 	else
 		datp_bias_fence();
-	/* this thread is inside only if a signal handler there has called it */
+	/*
+	 * This thread is itself inside only if a signal handler that has interrupted it there calls
+	 * this function. Such a handler waits for ever, as it would for any lock that it interrupts.
+	 */
 	await_outside(bias);
 	if (!mine && bias->enough < BIAS_ENOUGH_MAX)
 		bias->enough *= 2;

@@ -94,9 +94,7 @@ static const char *words_proper(const struct reg_plugin *p, const char *words)
 		       words;
 }
 
-/*
- * Returns the reason why the loader did not load p's library, with the remedy. Malloced, or NULL.
- */
+/* Returns the reason why the loader did not load p's library, with the remedy, as malloced text, or NULL. */
 static char *loader_complaint(const struct reg_plugin *p, const char *words)
 {
 	const char *library = p->entry->library, *said = words_proper(p, words);

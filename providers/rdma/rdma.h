@@ -97,7 +97,7 @@ struct rdma_cqset {
 	uint32_t live;	    /* the number of CQs */
 	struct datp_watch *watch; /* on the channel; poll lock */
 	bool armed;		  /* an event will come, or is in the channel (poll lock) */
-	bool armed_solicited;	  /* ... but only a solicited one */
+	bool armed_solicited;	  /* that event comes only for a solicited completion (poll lock) */
 	bool stopping;		  /* the watch must not be added any more (poll lock) */
 	/*
 	 * A sleeper has seen the channel readable. relaxed: a hint between the sleeper and the same
@@ -203,7 +203,7 @@ struct rdma_conn {
 	bool busy;	    /* the service thread is handling one of its events (IA mutex) */
 	/* a worker thread is busy with it, or has a result that is not delivered yet (IA mutex) */
 	bool working;
-	bool connecting;    /* ... and `worker` may be in rdma_connect (IA mutex) */
+	bool connecting;    /* the worker thread, `worker`, may be in rdma_connect (IA mutex) */
 	pthread_t worker;
 	struct timespec handshake; /* it is not cancelled before this time (IA mutex) */
 	bool held;	    /* detached, and not retired yet (IA mutex) */

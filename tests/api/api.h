@@ -155,17 +155,17 @@ DAT_RETURN api_post_se(DAT_EVD_HANDLE evd, uint64_t number);
 
 /* Takes the next event of an EVD; waits for it with a bound. */
 #define API_EVENT(evd, event)	  api_event_at(evd, event, __FILE__, __LINE__)
-/* ... which has to be this connection event of this endpoint (DAT_HANDLE_NULL: of any) */
+/* Takes the next event, which has to be this connection event of this endpoint (DAT_HANDLE_NULL: of any). */
 #define API_CONN(evd, ep, number) api_conn_at(evd, ep, number, #number, __FILE__, __LINE__)
-/* ... or this completion; the length is checked only for success */
+/* Takes the next event, which has to be this completion. The length is checked only if the status is DAT_DTO_SUCCESS. */
 #define API_DTO(evd, ep, cookie, status, length)                                                   \
 	api_dto_at(evd, ep, cookie, status, #status, length, __FILE__, __LINE__)
 #define API_BIND(evd, rmr, cookie, status)                                                         \
 	api_bind_at(evd, rmr, cookie, status, #status, __FILE__, __LINE__)
-/* ... or of an RDMA operation that the other side refuses, which breaks the connection of this end */
+/* Takes the completion of an RDMA operation that the other side has refused, which breaks the connection of this end. */
 #define API_REFUSED(end, cookie) api_refused_at(end, cookie, __FILE__, __LINE__)
 #define API_SE(evd, number)    api_se_at(evd, number, __FILE__, __LINE__)
-/* DISCONNECTED or BROKEN: the connection is over, whatever ended it */
+/* Takes the next event, which has to be DISCONNECTED or BROKEN: the connection is over, whatever ended it. */
 #define API_CONN_OVER(evd, ep) api_conn_over_at(evd, ep, __FILE__, __LINE__)
 /* Checks that no event is queued now. */
 #define API_EMPTY(evd)	       api_empty_at(evd, __FILE__, __LINE__)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Attacks by a peer that writes RoCE packets by hand: requests and answers of connection management with any content, and packets
- * to the queue pairs of others. Each test is one kind of attack. The victim is the test itself, which has a connection to an honest
- * peer all the while. It loses the attacker's connections, by an event, and nothing else. Runs in a guest of the lab, over the
- * adapter that OPENDAT_TEST_IA names, whose device hostile_test.sh has made.
+ * to the queue pairs of others. Each test is one kind of attack. The victim is the test itself, which has a connection to an
+ * honest peer all the while. The victim loses the attacker's connections, by an event, and nothing else. Runs in a guest of the
+ * lab, over the adapter that OPENDAT_TEST_IA names, whose device hostile_test.sh has made.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -359,7 +359,7 @@ static void answer(const unsigned char *request, unsigned int round, uint64_t *s
 
 	roce_cm(mad, round % 2 ? CM_REP : CM_REJ, 0x4100 + round, roce_get32(request + CM_LOCAL));
 	switch (round) {
-	case 0: /* a reason that there is not, with private data */
+	case 0: /* a rejection with a reason that does not exist, and with private data */
 		fill(mad + CM_REJ_REASON, ROCE_MAD - CM_REJ_REASON, seed);
 		break;
 	case 1: /* a random reply */

@@ -16,7 +16,7 @@
 
 extern struct twist {
 	_Atomic int timers;	 /* count: queue pairs that were given an RNR timer */
-	_Atomic int idle_timers; /* ... of the value 0, which means 655 ms */
+	_Atomic int idle_timers; /* count: those whose RNR timer has the value 0, which means 655 ms */
 	_Atomic bool twisted;	 /* the end of a connection arrives as UNREACHABLE */
 	_Atomic int stale;	 /* this many of the next rejections arrive with the reason "stale connection" */
 	/* `shuts`: after the next connection request, the next rdma_get_cm_event() waits for `gate`; `shut` is set until then */
@@ -99,7 +99,7 @@ extern struct twist {
 	_Atomic int ports_taken;	/* this many of the next rdma_connect() fail because another socket has the local port */
 	_Atomic int connector;		/* the thread that called rdma_connect() last */
 	_Atomic bool no_srq;		/* the device has no shared receive queues */
-	_Atomic bool no_srq_resize;	/* ... or cannot resize them */
+	_Atomic bool no_srq_resize;	/* the device cannot resize shared receive queues */
 	_Atomic bool no_windows;	/* the device reports no memory windows */
 	_Atomic bool windows_unmade;	/* the device reports memory windows, and its driver cannot allocate one */
 	_Atomic int sge;		/* a request has this many segments at most; 0: as many as the device has */

@@ -16,7 +16,7 @@ const char *err_name(enum datp_err err);
 
 /* A connection attempt, or an accept, has ended with this event; the transport has reported `cause`. */
 void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause);
-/* ... or could not even begin. */
+/* A connection attempt could not even begin, because of this error. */
 void diag_connect_refused(struct datp_ep *ep, const struct sockaddr *address, uint64_t qual,
 			  enum datp_err err);
 /* An EP lock may be held. */

@@ -55,7 +55,7 @@ enum ep_cause {
 	EP_CONNECT, EP_CONNECT_REFUSED,		/* dat_ep_connect; the op refused */
 	EP_RESERVE, EP_UNRESERVE,		/* an RSP reserves it; gives it back */
 	EP_REQUEST,				/* a request has arrived at its RSP */
-	EP_REJECT,				/* ... and was rejected */
+	EP_REJECT,				/* the request at its RSP was rejected */
 	EP_ACCEPT,				/* dat_cr_accept */
 	EP_ACCEPT_REFUSED_UNC, EP_ACCEPT_REFUSED_PAS, EP_ACCEPT_REFUSED_TEN,	/* the op refused */
 	EP_ESTABLISHED,

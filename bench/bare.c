@@ -3,9 +3,9 @@
  * The limits of this machine, which no transport can beat: two processes on two CPUs.
  *
  *	bare pingpong [ITERS]		a cache line both ways; ns one way, the median of the samples
- *	bare message SIZE [ITERS]	the same for so many bytes, copied into shared memory and out of it
+ *	bare message SIZE [ITERS]	the same for SIZE bytes, copied into shared memory and out of it
  *	bare futex [ITERS]		sleep and wake-up, both ways; ns for the round trip, the median
- *	bare memcpy SIZE BUFFERS	MB/s (10^6), between so many buffers, one after the other
+ *	bare memcpy SIZE BUFFERS	MB/s (10^6), between BUFFERS buffers, one after the other
  *	bare shared SIZE BUFFERS	the same into a memory file that the other process has filled
  *	bare writev|readv SIZE BUFFERS	process_vm_writev/readv, MB/s
  *
@@ -76,7 +76,7 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Pins this process to the n-th CPU that it may use, if there are so many. */
+/* Pins this process to the n-th of the CPUs that it may use, counted from 0, if there is one. */
 static void pin(int n)
 {
 	cpu_set_t all, one;

@@ -222,7 +222,7 @@ struct datp_wq {
 	struct datp_wqe *ring; /* `mask + 1` elements */
 	uint32_t mask;
 	/*
-	 * The depth that the program asked for; exactly so many operations can be outstanding. It is 0 until
+	 * The depth that the program asked for: the number of operations that can be outstanding. It is 0 until
 	 * ep_create has returned, and again from ep_free on, so that posts are refused then. ep_create reads
 	 * the depths from ep->attr.
 	 */
@@ -668,7 +668,7 @@ DATP_API void datp_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, 
 
 /*
  * Notes that a receive takes immediate data, before the transport completes that receive. Returns the length to pass to
- * datp_wqe_done(): `len`, the write's, or 0 for a program of DAT 1.2, which would look for so many bytes in the receive's
+ * datp_wqe_done(): `len`, the write's, or 0 for a program of DAT 1.2, which would look for the data in the receive's
  * buffer. EP lock held. Since SDK 0.7.
  */
 DATP_API uint64_t datp_recv_immediate(struct datp_wqe *wqe, uint32_t imm, uint64_t len);

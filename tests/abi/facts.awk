@@ -17,7 +17,7 @@ function quote(s) {
 	return "\"" s "\""
 }
 
-# The table has so many rows of this kind: one that was cut short must not pass as a smaller contract.
+# Checks that the table has n rows of this kind: a table that was cut short must not pass as a smaller contract.
 function expect(kind, n) {
 	if (rows[kind] + 0 != n) {
 		print FILENAME ": " kind ": " rows[kind] + 0 " rows, " n " expected" > "/dev/stderr"

@@ -56,6 +56,7 @@ static void table_close(void)
 {
 	if (!t.ia)
 		return;
+	soft_window_close(&t.rmr);
 	soft_mr_fini(t.ia);
 	soft_arena_put(t.ia->arena);
 	free(t.ia->ports);

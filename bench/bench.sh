@@ -51,8 +51,8 @@ rows()
 	rate-8|dat_rate ucx_rate|more|ucx_rate:1.0|messages/s|8|message rate, a window of 64
 	inside-1m|dat_inside bare_memcpy_best|more|bare_memcpy_best:0.9|MB/s|1048576|send/receive bandwidth, both ends in one process
 	wait|dat_wait bare_futex|less|bare_futex:1.3|us both ways|8|blocking waits, there and back
-	dequeue-1000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|1000|a completion, with so many endpoints against 16
-	dequeue-10000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|10000|a completion, with so many endpoints against 16
+	dequeue-1000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|1000|a completion, with 1,000 endpoints against 16
+	dequeue-10000|dat_dequeue_many dat_dequeue_16|less|dat_dequeue_16:1.1|ns|10000|a completion, with 10,000 endpoints against 16
 	memory|dat_memory|less|=4096|bytes|1000|memory of an idle connected endpoint
 	connect|dat_connect|more|=5000|connections/s|0|connections, one process to another
 	dispatch-post|dat_dispatch|less|=15|instructions|post|what libdat adds to a post

@@ -194,7 +194,7 @@ static void ask_with_all_the_room(void *arg)
 		int fd = mpa_reach(&at);
 
 		mpa_say(fd, bytes, mpa_request(bytes, 0, 1, sizes[i], sizes[i]));
-		CHECK(mpa_hear(fd) < 0 || sizes[i] <= 256);
+		(void)mpa_hear(fd); /* the victim may accept it, reject it or close the connection, and has done so now */
 		close(fd);
 	}
 	check_signal(CHECK_PARENT);

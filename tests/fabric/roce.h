@@ -20,9 +20,7 @@
 enum {
 	ROCE_MAD = 256, /* bytes of a management datagram */
 	ROCE_ROOM = 2048,
-	/* opcodes of packets: Send Only of a reliable connection, and of an unreliable datagram */
-	ROCE_SEND_ONLY = 0x04,
-	ROCE_UD_SEND_ONLY = 0x64,
+	ROCE_UD_SEND_ONLY = 0x64, /* the opcode of a packet: Send Only of an unreliable datagram */
 	/* messages of connection management */
 	CM_REQ = 0x10,
 	CM_MRA = 0x11,

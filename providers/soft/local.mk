@@ -45,6 +45,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/tick.c providers/soft/tick.h \
 	providers/soft/place.c providers/soft/place.h \
 	providers/soft/unready.c providers/soft/unready.h \
+	providers/soft/withheld.c providers/soft/withheld.h \
 	providers/soft/window.c providers/soft/window.h \
 	providers/soft/xfer.c providers/soft/xfer.h
 libdatsoft_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'

@@ -39,7 +39,7 @@ static bool peer_executes(const struct soft_ep *ep)
 bool soft_place_waits(const struct soft_ep *ep, uint32_t msg)
 {
 	/* in this order: a peer that has released the execution lock has left its results before that */
-	return !ep->place_expired && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
+	return !ep->place_expired && !ep->withheld.wqe && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
 }
 
 void soft_place_hide(struct soft_cq *cq)

@@ -15,10 +15,8 @@
 #include "peer.h"
 #include "request.h"
 #include <sched.h>
-#include <time.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define QUIESCE_NAP_NS 50000 /* between two looks at an access that takes long */
 #define QUIESCE_SPINS 100   /* sections under a bias are short: an owner that is not descheduled has left by then */
 
 /* Sequentially consistent: see mr_kill. */
@@ -248,8 +246,8 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 /*
  * `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. With one, the context is that
  * of a window whose bind has been executed and that has been invalidated. Then other binds do not count, because they do not
- * access memory. If they did, two threads that execute such messages to SRQs would wait for each other until the bound: each
- * holds an execution lock in whose queue a bind is behind the message.
+ * access memory. If they did, two sides that execute such messages to each other's SRQs would each find the other one's
+ * execution lock held with a bind behind the message, and put off both receives.
  */
 static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over)
 {
@@ -279,21 +277,7 @@ bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
 	return mr_quiet(ia, context, late, NULL);
 }
 
-/* Two threads that hold EP locks may each wait here for what the other executes, so this wait has a bound in any case. */
-void soft_mr_quiesce_invalidated(struct soft_ep *ep, uint32_t context)
+bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late)
 {
-	const struct timespec nap = { .tv_nsec = QUIESCE_NAP_NS };
-	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	uint64_t until = soft_bound(ia);
-
-	for (int i = 0; !mr_quiet(ia, context, false, ep); i++) {
-		if (soft_now_ms() >= until) {
-			(void)mr_quiet(ia, context, true, ep);
-			return;
-		}
-		if (i < QUIESCE_SPINS)
-			sched_yield();
-		else
-			nanosleep(&nap, NULL);
-	}
+	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, ep);
 }

@@ -24,10 +24,9 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies);
 bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late);
 
 /*
- * Waits, no longer than the bound, for accesses to a window that the peer of this endpoint has invalidated. What that peer
- * has posted itself has been executed, or finds the window dead. After the bound, connections over which an access still
- * goes on are broken. The caller holds the EP lock, and not soft_ia.lock.
+ * The same for a window that the peer of this endpoint has invalidated: what that peer has posted itself has been executed, or
+ * finds the window dead.
  */
-void soft_mr_quiesce_invalidated(struct soft_ep *ep, uint32_t context);
+bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late);
 
 #endif

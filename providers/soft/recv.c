@@ -7,7 +7,6 @@
  * sender's queue.
  */
 #include "recv.h"
-#include "bound.h"
 #include "conn.h"
 #include "coop.h"
 #include "cq.h"
@@ -16,15 +15,14 @@
 #include "mr.h"
 #include "peer.h"
 #include "port.h"
-#include "quiesce.h"
 #include "request.h"
 #include "send.h"
 #include "setup.h"
 #include "srq.h"
-#include "tick.h"
 #include "place.h"
 #include "unready.h"
 #include "window.h"
+#include "withheld.h"
 #include "xfer.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -88,25 +86,37 @@ static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge *
 	return &rq->ring[rq->finished & rq->mask];
 }
 
+/* Completes the receive that is withheld. */
+static void withheld_deliver(struct soft_ep *ep)
+{
+	struct datp_wqe *wqe = soft_withheld_end(ep);
+
+	datp_recv_invalidate(wqe, ep->withheld.rmr, ep->withheld.context);
+	receive_done(ep, wqe, DAT_DTO_SUCCESS, ep->withheld.len, ep->withheld.solicited, NULL, NULL);
+}
+
 /*
- * Takes what came with the message of a receive; *len is the length to report. Returns the receive's status, which is an error
- * if the peer has written what cannot be.
+ * Completes the receive of a message that has come with an invalidation, or withholds it while a peer accesses memory through
+ * the window. Returns false if the window was not the peer's to invalidate; then it has done nothing.
  */
-static __attribute__((noinline)) uint8_t extra_take(struct soft_ep *ep, struct datp_wqe *wqe, enum soft_extra extra,
-						    uint32_t with, uint64_t *len)
+static __attribute__((noinline)) bool invalidated_take(struct soft_ep *ep, struct datp_wqe *wqe, uint32_t context, uint64_t len,
+						       bool solicited)
 {
 	struct datp_rmr *rmr;
 
-	/* the length of a write is not limited by the receive that it takes */
-	if (extra == SOFT_EXTRA_IMMEDIATE) {
-		*len = datp_recv_immediate(wqe, with, *len);
-		return DAT_DTO_SUCCESS;
+	if (!soft_window_invalidate(ep, context, &rmr))
+		return false;
+	if (!rmr) {
+		datp_recv_invalidate(wqe, NULL, context);
+		receive_done(ep, wqe, DAT_DTO_SUCCESS, len, solicited, NULL, NULL);
+		return true;
 	}
-	if (extra != SOFT_EXTRA_INVALIDATED || (!ep->base.srq && *len > wqe->len) ||
-	    !soft_window_invalidate(ep, with, &rmr))
-		return DAT_DTO_ERR_TRANSPORT;
-	datp_recv_invalidate(wqe, rmr, with);
-	return DAT_DTO_SUCCESS;
+	soft_withheld_begin(ep, wqe, rmr, context, len, solicited);
+	if (!soft_withheld_waits(ep, false))
+		withheld_deliver(ep);
+	else if (!ep->base.srq)
+		ep->deferred = true;
+	return true;
 }
 
 /*
@@ -118,28 +128,36 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 	uint64_t len = SOFT_ONCE(desc->len);
 	uint8_t status = soft_status(SOFT_ONCE(desc->status));
 	uint8_t extra = SOFT_ONCE(desc->extra);
+	bool solicited = SOFT_ONCE(desc->solicited);
 
-	if (status == DAT_DTO_SUCCESS && extra)
-		status = extra_take(ep, wqe, (enum soft_extra)extra, SOFT_ONCE(desc->imm), &len);
-	else if (status == DAT_DTO_SUCCESS && len > wqe->len)
-		status = DAT_DTO_ERR_TRANSPORT;
-	receive_done(ep, wqe, status, len, SOFT_ONCE(desc->solicited), NULL, NULL);
+	if (status == DAT_DTO_SUCCESS && extra == SOFT_EXTRA_IMMEDIATE) {
+		/* the length of a write is not limited by the receive that it takes */
+		len = datp_recv_immediate(wqe, SOFT_ONCE(desc->imm), len);
+	} else if (status == DAT_DTO_SUCCESS) {
+		if (len > wqe->len || (extra && extra != SOFT_EXTRA_INVALIDATED))
+			status = DAT_DTO_ERR_TRANSPORT;
+		else if (extra && invalidated_take(ep, wqe, SOFT_ONCE(desc->imm), len, solicited))
+			return;
+		else if (extra)
+			status = DAT_DTO_ERR_TRANSPORT;
+	}
+	receive_done(ep, wqe, status, len, solicited, NULL, NULL);
 }
 
-/* Completes the oldest receive, if the executor has filled it. */
+/* Completes the oldest receive, if the executor has filled it. Returns false if there is none, or it is withheld. */
 static bool deliver_one(struct soft_ep *ep)
 {
 	struct datp_wq *rq = &ep->base.rq;
 	struct soft_desc *desc;
 
-	if (ep->base.srq || rq->finished == rq->posted || ep->failing)
+	if (ep->withheld.wqe || ep->base.srq || rq->finished == rq->posted || ep->failing)
 		return false;
 	if (!soft_recv_filled(ep))
 		return false;
 	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
 	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
 	deliver_filled(ep, &rq->ring[rq->finished & rq->mask], desc);
-	return true;
+	return !ep->withheld.wqe;
 }
 
 /* Completes all receives that the executor has filled, up to one that waits for a short message. */
@@ -169,15 +187,19 @@ static void deliver_before(struct soft_ep *ep, uint32_t msg)
 		;
 }
 
-void soft_recv_flush(struct soft_ep *ep)
-{
-	deliver_done(ep);
-}
-
 static void unexpected_free(struct soft_unexpected *m)
 {
 	soft_payload_drop(&m->payload);
 	free(m);
+}
+
+/* Completes what the executor has filled of the messages before `announced`. */
+static void deliver_announced(struct soft_ep *ep)
+{
+	if (ep->base.srq)
+		return;
+	deliver_before(ep, ep->announced);
+	ep->deferred = ep->withheld.wqe || soft_recv_is_ahead(ep, ep->announced);
 }
 
 static void deliver_unexpected(struct soft_ep *ep)
@@ -186,12 +208,14 @@ static void deliver_unexpected(struct soft_ep *ep)
 	uint32_t pz;
 	int count;
 
-	while (ep->unexpected && !ep->failing) {
+	while (ep->unexpected) {
 		struct soft_unexpected *m = ep->unexpected;
 		const struct soft_payload *p = &m->payload;
-		struct datp_wqe *wqe = receive_next(ep, &sge, &count, &pz);
+		struct datp_wqe *wqe;
 		uint8_t status;
 
+		deliver_done(ep); /* messages before it, if it has come behind a receive that was withheld */
+		wqe = ep->failing || ep->withheld.wqe ? NULL : receive_next(ep, &sge, &count, &pz);
 		if (!wqe)
 			break;
 		status = receive_copy(ep, pz, sge, count, p);
@@ -201,7 +225,24 @@ static void deliver_unexpected(struct soft_ep *ep)
 		ep->unexpected_count--;
 		receive_done(ep, wqe, status, p->len, p->solicited, NULL, NULL);
 		unexpected_free(m);
+		if (ep->deferred)
+			deliver_announced(ep);
 	}
+}
+
+bool soft_recv_flush(struct soft_ep *ep, bool deliver, bool late)
+{
+	do {
+		if (ep->withheld.wqe && soft_withheld_waits(ep, late))
+			return false;
+		if (ep->withheld.wqe)
+			withheld_deliver(ep);
+		if (deliver) {
+			deliver_unexpected(ep); /* that is, those behind a receive that was withheld */
+			deliver_done(ep);
+		}
+	} while (ep->withheld.wqe && late);
+	return !ep->withheld.wqe;
 }
 
 void soft_recv_discard(struct soft_ep *ep)
@@ -277,11 +318,16 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 /* Completes what waited for the message that has been taken now. */
 static void catch_up(struct soft_ep *ep)
 {
-	if (!ep->base.srq) {
-		deliver_before(ep, ep->announced);
-		ep->deferred = soft_recv_is_ahead(ep, ep->announced);
-	}
+	deliver_announced(ep);
 	soft_recv_progress(ep);
+}
+
+void soft_recv_again(struct soft_ep *ep)
+{
+	if (!ep->withheld.wqe || soft_withheld_waits(ep, false))
+		return;
+	withheld_deliver(ep);
+	catch_up(ep);
 }
 
 /* Delivers an eager message to its receive, or keeps it as unexpected. EP lock. */
@@ -301,7 +347,7 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 		return;
 	}
 	deliver_done(ep); /* messages before it that the executor has copied */
-	wqe = ep->unexpected ? NULL : receive_next(ep, &sge, &count, &pz);
+	wqe = ep->unexpected || ep->withheld.wqe ? NULL : receive_next(ep, &sge, &count, &pz);
 	if (!wqe) {
 		message_keep(ep, &p);
 		return;
@@ -334,8 +380,11 @@ static bool announced_take(struct soft_ep *ep, uint32_t msg)
 	/* the peer may finish at any time */
 	do
 		deliver_before(ep, msg);
-	while (soft_recv_is_ahead(ep, msg) && !ep->failing && !(waits = soft_place_waits(ep, msg)) &&
+	while (soft_recv_is_ahead(ep, msg) && !ep->failing && !ep->withheld.wqe && !(waits = soft_place_waits(ep, msg)) &&
 	       soft_recv_filled(ep));
+	/* they complete behind the receive that is withheld */
+	if (ep->withheld.wqe && soft_recv_is_ahead(ep, msg) && (int32_t)(msg - ep->announced) > 0)
+		ep->announced = msg;
 	return !waits;
 }
 
@@ -387,48 +436,6 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	return taken;
 }
 
-void soft_bind_forget(struct soft_ep *ep)
-{
-	if (!ep->bind_until)
-		return;
-	ep->bind_until = 0;
-	atomic_fetch_sub_explicit(&soft_ia(ep->base.obj.ia)->binds_wait, 1, memory_order_relaxed);
-}
-
-/*
- * Returns true if no access through the previous binding of a window is still going on: then the
- * bind completes. Otherwise the tick checks again. A peer that has not ended its access within the
- * bound loses its right to access our memory.
- */
-static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
-{
-	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	bool late = ep->bind_until && soft_now_ms() >= ep->bind_until;
-
-	/* when the connection has ended, the ports are closed */
-	if (!ep->open || soft_mr_quiet(ia, old & ~SOFT_MR_BINDING, late) || late) {
-		soft_bind_forget(ep);
-		return true;
-	}
-	if (!ep->bind_until) {
-		ep->bind_until = soft_bound(ia);
-		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
-		soft_tick_set(ia);
-	}
-	return false;
-}
-
-/* Returns true if a bind that has been executed may complete. EP lock. */
-static bool bind_may_complete(struct soft_ep *ep, const struct soft_sqe *e, const struct datp_wqe *wqe)
-{
-	uint32_t old = SOFT_ONCE(e->bind_old);
-
-	/* the executor has found nothing if a peer has invalidated the window before; accesses may still go on */
-	if (!old)
-		old = soft_window_before(soft_ia(ep->base.obj.ia), wqe);
-	return !old || bind_is_quiet(ep, old);
-}
-
 /* Stores what an atomic operation has found where the program wants it. Returns the status of the operation. EP lock. */
 static uint8_t old_value_store(const struct soft_ep *ep, const struct soft_sqe *e)
 {
@@ -458,7 +465,7 @@ void soft_sq_reap(struct soft_ep *ep)
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
 		uint8_t status = soft_status(SOFT_ONCE(e->status));
 
-		if (wqe->op == DATP_BIND && !bind_may_complete(ep, e, wqe))
+		if (wqe->op == DATP_BIND && !soft_bind_may_complete(ep, e, wqe))
 			break;
 		if (wqe->op == DATP_BIND && status == DAT_DTO_SUCCESS)
 			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);
@@ -797,7 +804,7 @@ static bool srq_next(struct soft_ep *ep, const struct soft_request *r)
 		return false;
 	/* its place is after the eager messages before it, which may still be in the ring */
 	ep->deferred = true;
-	return r->msg == ep->in_msg;
+	return r->msg == ep->in_msg && !ep->withheld.wqe;
 }
 
 struct datp_wqe *soft_srq_immediate_take(struct soft_ep *ep, const struct soft_request *r)
@@ -863,9 +870,9 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 			result = error == ESRCH ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_TRANSPORT;
 	}
 	if (result == DAT_DTO_SUCCESS && r->op == DATP_SEND_INVALIDATE) {
-		uint64_t len = r->len;
-
-		result = extra_take(ep, wqe, SOFT_EXTRA_INVALIDATED, r->rmr, &len);
+		if (invalidated_take(ep, wqe, r->rmr, r->len, r->solicited))
+			return true;
+		result = DAT_DTO_ERR_TRANSPORT;
 	}
 	if (result != DAT_DTO_SUCCESS)
 		*status = DAT_DTO_ERR_REMOTE_RESPONDER;

@@ -15,8 +15,13 @@ void soft_recv_progress(struct soft_ep *ep);
  * so that they complete when all that came to the queue before has been taken. EP lock.
  */
 void soft_recv_announce(struct soft_ep *ep, uint32_t msg);
-/* At the end of a connection: completes the receives that the executor filled before the port was closed. EP lock. */
-void soft_recv_flush(struct soft_ep *ep);
+/*
+ * At the end of a connection: completes the receives that the executor filled before the port was closed, or, without `deliver`,
+ * only the one that is withheld. Returns false if a receive is withheld still, which happens only if it is not `late`. EP lock.
+ */
+bool soft_recv_flush(struct soft_ep *ep, bool deliver, bool late);
+/* Completes the receive that is withheld, and what comes behind it, if the accesses that it waits for are over. EP lock. */
+void soft_recv_again(struct soft_ep *ep);
 /*
  * The rendezvous of a waiting send with our SRQ: executes it as the target. pz: the sender's.
  * Returns false if messages come before this one or the SRQ is empty. EP lock, execution lock held.
@@ -135,8 +140,5 @@ void soft_cq_drain(struct soft_cq *cq);
 void soft_cq_discard(struct soft_cq *cq);
 /* Frees the unexpected messages. EP lock. */
 void soft_recv_discard(struct soft_ep *ep);
-
-/* The connection ends, so a bind that waits for old accesses does not wait any longer. EP lock. */
-void soft_bind_forget(struct soft_ep *ep);
 
 #endif

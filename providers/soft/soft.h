@@ -280,7 +280,8 @@ struct soft_ep {
 	uint32_t announced;
 	/*
 	 * Work is deferred until the next message has been taken: a request of the peer waits for a
-	 * buffer of our SRQ, or the messages of `announced` come behind that message.
+	 * buffer of our SRQ, or the messages of `announced` come behind that message. Or a receive is
+	 * withheld (withheld.c).
 	 */
 	bool deferred;
 	bool place_expired; /* a message of this connection has held up the ring as long as the bound: none does any more */
@@ -318,6 +319,14 @@ struct soft_ep {
 	} look[2];
 	/* A bind waits until then for accesses through the old window to end; 0: none waits. EP lock */
 	uint64_t bind_until;
+	/* withheld.c: a receive that is complete but for accesses through the window that its message has invalidated. EP lock */
+	struct {
+		struct datp_wqe *wqe; /* NULL: none */
+		struct datp_rmr *rmr;
+		uint64_t len, until;
+		uint32_t context;
+		bool solicited;
+	} withheld;
 	/* strict.c, EP lock: the request `rnr_seq` has found no receive, and may wait until then; 0: none */
 	uint64_t rnr_until;
 	uint32_t rnr_seq;
@@ -440,7 +449,8 @@ struct soft_ia {
 	unsigned int lost_looks; /* looks still to make after all peers but one have gone. soft_ia.lock */
 	struct soft_ep *teardowns; /* endpoints whose teardown waits; service thread */
 	_Atomic uint32_t put_off;    /* endpoints whose teardown is put off */
-	_Atomic uint32_t binds_wait; /* endpoints with a bind that waits */
+	/* binds and receives that wait for accesses through a window, at most one of each for an endpoint */
+	_Atomic uint32_t binds_wait;
 	/* what RMRs are bound to, by index: window.c */
 	_Atomic uint32_t windows_lock; /* nothing else is locked under it */
 	struct soft_binding **windows, *windows_spare; /* windows_lock */

@@ -20,7 +20,9 @@
 #include "sock.h"
 #include "srq.h"
 #include "tick.h"
+#include "withheld.h"
 #include <sched.h>
+#include <time.h>
 
 /*
  * The service thread waits this long where a connection has to have ended when the function
@@ -28,6 +30,7 @@
  * a copy.
  */
 #define TEARDOWN_GRACE_MS 20
+#define TEARDOWN_NAP_NS	  50000 /* between two looks at a receive that is withheld */
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
 {
@@ -120,17 +123,39 @@ static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 	       soft_exec_wait(ep, ep->port, ep->peer, NULL, until);
 }
 
-/* Completes what has been executed. */
-static void teardown_complete(struct soft_ep *ep)
+/*
+ * The accesses of this connection have ended: delivers what has arrived. Returns false if a receive is withheld because of an
+ * access over another connection (withheld.c), which does not happen if it is `late`.
+ */
+static bool teardown_deliver(struct soft_ep *ep, bool late)
 {
+	bool delivered;
+
 	/* waits for a copy that our bounce thread checked before the port was closed; after that it begins no copy */
 	soft_bounce_quiesce(soft_ia(ep->base.obj.ia));
 	/* acquire: see peer_mark_dead() */
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_exec_take_back(ep->port);
 	datp_lock(&ep->base.lock);
-	if (ep->teardown.deliver)
-		soft_recv_flush(ep);
+	delivered = soft_recv_flush(ep, ep->teardown.deliver, late);
+	datp_unlock(&ep->base.lock);
+	return delivered;
+}
+
+/* The same, and waits for such an access until `until`. */
+static void teardown_deliver_by(struct soft_ep *ep, uint64_t until)
+{
+	const struct timespec nap = { .tv_nsec = TEARDOWN_NAP_NS };
+
+	while (!teardown_deliver(ep, soft_now_ms() >= until))
+		nanosleep(&nap, NULL);
+}
+
+/* Completes what has been executed. */
+static void teardown_complete(struct soft_ep *ep)
+{
+	(void)teardown_deliver(ep, true);
+	datp_lock(&ep->base.lock);
 	soft_sq_reap(ep);
 	soft_recv_discard(ep);
 	if (ep->base.srq)
@@ -330,10 +355,11 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, 
 	}
 	teardown_look(ep);
 	quiet = teardown_is_quiet(ep);
-	if (!quiet && datp_loop_inside(ep->base.obj.ia) &&
-	    ep->teardown.until > soft_now_ms() + TEARDOWN_GRACE_MS)
+	if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.until > soft_now_ms() + TEARDOWN_GRACE_MS)
 		ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
-	teardown_finish(ep, quiet || teardown_wait(ep, ep->teardown.until));
+	quiet = quiet || teardown_wait(ep, ep->teardown.until);
+	teardown_deliver_by(ep, ep->teardown.until);
+	teardown_finish(ep, quiet);
 	return true;
 }
 
@@ -345,9 +371,10 @@ static void teardown_go_on(struct soft_ep *ep)
 
 	teardown_look(ep);
 	quiet = teardown_is_quiet(ep);
-	if (!quiet && !datp_loop_inside(&ia->base)) {
-		quiet = teardown_wait(ep, ep->teardown.until);
-	} else if (!quiet && soft_now_ms() < ep->teardown.until) {
+	if (!datp_loop_inside(&ia->base)) {
+		quiet = quiet || teardown_wait(ep, ep->teardown.until);
+		teardown_deliver_by(ep, ep->teardown.until);
+	} else if (!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) {
 		ep->teardown.waits = true;
 		ep->teardown.next = ia->teardowns;
 		ia->teardowns = ep;
@@ -395,8 +422,13 @@ static void teardown_unlist(struct soft_ep *ep)
 
 void soft_teardown_finish(struct soft_ep *ep)
 {
+	const uint64_t until = soft_now_ms() + TEARDOWN_GRACE_MS;
+	bool quiet;
+
 	teardown_unlist(ep);
-	teardown_finish(ep, teardown_wait(ep, soft_now_ms() + TEARDOWN_GRACE_MS));
+	quiet = teardown_wait(ep, until);
+	teardown_deliver_by(ep, until);
+	teardown_finish(ep, quiet);
 	teardown_report(ep);
 }
 
@@ -408,7 +440,8 @@ bool soft_teardowns_serve(struct soft_ia *ia)
 		bool quiet = teardown_is_quiet(ep);
 
 		next = ep->teardown.next;
-		if (!quiet && !soft_bound_over(&ep->teardown.until, &ep->teardown.looked))
+		if (!(quiet && teardown_deliver(ep, false)) &&
+		    !soft_bound_over(&ep->teardown.until, &ep->teardown.looked))
 			continue;
 		teardown_unlist(ep);
 		teardown_finish(ep, quiet);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
- * each tick it looks at teardowns of connections (teardown.c), binds that wait for accesses to the old window (recv.c), messages
- * that the kernel had no memory for (sock.c), rings whose next sender does not publish (held.c), and regions of peers that
- * have ended and were in use here (share.c). The timer runs slowly
+ * each tick it looks at teardowns of connections (teardown.c), binds and receives that wait for accesses to a window
+ * (withheld.c), messages that the kernel had no memory for (sock.c), rings whose next sender does not publish (held.c), and
+ * regions of peers that have ended and were in use here (share.c). The timer runs slowly
  * while a message may wait for its receive (unready.c), and, if there are several peers, all the time, for what one of them
  * takes away from another (lost.c). Invariant: whoever adds something that waits sets the timer afterwards, and the timer is
  * set again as long as something is left. A timer that is set stays as early as it is, so no thread puts off what another
@@ -33,10 +33,10 @@ void soft_tick_set(struct soft_ia *ia)
 	set_within(ia, TICK_US);
 }
 
-/* Looks at the binds that wait. Returns true if some are left. */
+/* Looks at the binds and receives that wait for accesses. Returns true if some are left. */
 static bool binds_serve(struct soft_ia *ia)
 {
-	/* relaxed: whoever counts a bind sets the timer afterwards */
+	/* relaxed: whoever counts one sets the timer afterwards */
 	if (!atomic_load_explicit(&ia->binds_wait, memory_order_relaxed))
 		return false;
 	for (uint32_t i = 0; i < ia->port_next; i++) {
@@ -47,6 +47,8 @@ static bool binds_serve(struct soft_ia *ia)
 		datp_lock(&ep->base.lock);
 		if (ep->open && ep->bind_until)
 			soft_sq_reap(ep);
+		if (ep->open)
+			soft_recv_again(ep);
 		datp_unlock(&ep->base.lock);
 	}
 	return atomic_load_explicit(&ia->binds_wait, memory_order_relaxed);

@@ -41,7 +41,7 @@ bool soft_unready_watches(struct soft_ia *ia)
 /* Returns true if a message of the peer waits for a receive of this side. EP lock. */
 static bool message_waits(const struct soft_ep *ep)
 {
-	if (!ep->open || ep->failing || ep->draining)
+	if (!ep->open || ep->failing || ep->draining || ep->withheld.wqe)
 		return false;
 	if (ep->unexpected)
 		return true;

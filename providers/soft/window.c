@@ -24,6 +24,7 @@ struct soft_binding {
 	uint64_t number;
 	/* the number of the last bind that had been posted when this one was reaped; 0: it has not been */
 	uint64_t reaped;
+	bool untold; /* invalidated by the peer, and the program has not been told */
 };
 
 enum datp_err soft_windows_init(struct soft_ia *ia)
@@ -157,7 +158,7 @@ uint32_t soft_window_before(struct soft_ia *ia, const struct datp_wqe *wqe)
 	/* the newest comes first; a record without a length is that of an unbind, or void */
 	do
 		binding = binding ? binding->next : NULL;
-	while (binding && !binding->range.len);
+	while (binding && !binding->range.len && !binding->untold);
 	context = binding ? binding->context : 0;
 	datp_unlock(&ia->windows_lock);
 	return context;
@@ -203,25 +204,17 @@ void soft_window_close(struct soft_rmr *rmr)
 }
 
 /*
- * Voids the record of a bind that a peer has invalidated. It stays until the bind has been reaped, because that has the
- * records of earlier binds dropped. windows_lock
+ * Looks for the bind, and voids its record if the peer may do that. The record stays until the program has been told, so that
+ * a later bind of the RMR waits for the accesses, too. Returns false if the peer may not. windows_lock
  */
-static void binding_void(struct soft_ia *ia, struct soft_binding **at)
-{
-	struct soft_binding *binding = *at;
-
-	binding->range.len = 0;
-	if (binding->reaped)
-		binding_free(ia, at);
-}
-
-/* Looks for the bind, and voids it if the peer may. Returns false if the peer may not. windows_lock */
 static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint32_t context, struct datp_rmr **rmr)
 {
 	struct soft_binding **at = windows_of(ia, context);
 
 	while (*at && (*at)->context != context)
 		at = &(*at)->next;
+	if (*at && (*at)->untold)
+		return false;
 	if (!*at || !(*at)->range.len)
 		return true;
 	/* relaxed: written under the EP lock */
@@ -229,7 +222,8 @@ static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint
 	    (*at)->range.conn != atomic_load_explicit(&ep->gen, memory_order_relaxed))
 		return false;
 	*rmr = &(*at)->rmr->base;
-	binding_void(ia, at);
+	(*at)->range.len = 0;
+	(*at)->untold = true;
 	return true;
 }
 
@@ -251,13 +245,25 @@ bool soft_window_invalidate(struct soft_ep *ep, uint32_t context, struct datp_rm
 	datp_lock(&ia->windows_lock);
 	good = invalidate_locked(ia, ep, context, rmr);
 	datp_unlock(&ia->windows_lock);
-	if (!*rmr)
-		return good;
-	(void)atomic_compare_exchange_strong(&ia->mr[SOFT_MR_INDEX(context)].context, &now, 0);
-	/* other connections of the same PZ may use the window, and the bounce thread may do so for them */
-	soft_mr_quiesce_invalidated(ep, context);
-	soft_bounce_quiesce(ia);
+	if (*rmr)
+		(void)atomic_compare_exchange_strong(&ia->mr[SOFT_MR_INDEX(context)].context, &now, 0);
 	return good;
+}
+
+void soft_window_told(struct soft_ia *ia, uint32_t context)
+{
+	struct soft_binding **at = windows_of(ia, context);
+
+	datp_lock(&ia->windows_lock);
+	while (*at && (*at)->context != context)
+		at = &(*at)->next;
+	if (*at) {
+		(*at)->untold = false;
+		/* before that it stays, because the reap of the bind has the records of earlier binds dropped */
+		if ((*at)->reaped)
+			binding_free(ia, at);
+	}
+	datp_unlock(&ia->windows_lock);
 }
 
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range)

@@ -33,11 +33,13 @@ void soft_window_close(struct soft_rmr *rmr);
 
 /*
  * A message over this endpoint has invalidated the window with this context. Returns false if that was not the peer's to do:
- * the window was bound over another connection, or is none. Otherwise nobody gets through it any more, and nobody is
- * accessing memory through it, when this returns; that takes no longer than the bound. *rmr is its RMR, which may be
- * freed at any time, or NULL if the binding had ended before. EP lock.
+ * the window was bound over another connection, or is none. Otherwise nobody gets through it any more. *rmr is its RMR,
+ * which may be freed at any time, or NULL if the binding had ended before. With an RMR, accesses that have begun may still go
+ * on; when they are over, the caller calls soft_window_told() and tells the program. EP lock.
  */
 bool soft_window_invalidate(struct soft_ep *ep, uint32_t context, struct datp_rmr **rmr);
+/* Nobody accesses memory through the window with this context any more, which soft_window_invalidate() has ended. */
+void soft_window_told(struct soft_ia *ia, uint32_t context);
 
 /* Finds the range that a context opens, in memory that no peer can write to. Returns false if it opens no range. */
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range);

@@ -204,7 +204,7 @@ static void end_connection(struct side *side)
 	soft_exec_wait(ep, ep->port, ep->peer, NULL, 0);
 	soft_exec_take_back(ep->port);
 	ep->failing = false;
-	soft_recv_flush(ep);
+	(void)soft_recv_flush(ep, true, true);
 	soft_recv_discard(ep);
 	rq->posted = rq->finished;
 	sq->posted = sq->finished;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Completions that are withheld while an access through a window goes on that the program would be told is over: of a bind, while
+ * somebody accesses memory through the binding before it, and of the receive of a message that has invalidated a window. Peers of
+ * any connection of the same PZ may access it, and be stopped in the middle of that. No thread waits: the tick looks again
+ * (tick.c), within the bound. Messages that come behind a receive that is withheld wait as well: eager ones as unexpected
+ * messages, those that the executor has copied in their receives, and those to an SRQ in the sender's queue.
+ *
+ * Invariant: as long as a receive is withheld, it is the oldest one of its endpoint, and nothing is delivered there; without an
+ * SRQ `deferred` is set, so that the fast path takes no message either. What a peer could still write is not read again.
+ */
+#include "withheld.h"
+#include "bounce.h"
+#include "bound.h"
+#include "quiesce.h"
+#include "tick.h"
+#include "window.h"
+
+void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context, uint64_t len,
+			 bool solicited)
+{
+	ep->withheld.wqe = wqe;
+	ep->withheld.rmr = rmr;
+	ep->withheld.context = context;
+	ep->withheld.len = len;
+	ep->withheld.solicited = solicited;
+	ep->withheld.until = 0;
+}
+
+bool soft_withheld_waits(struct soft_ep *ep, bool late)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	late = late || (ep->withheld.until && soft_now_ms() >= ep->withheld.until);
+	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, late) || late)
+		return false;
+	if (!ep->withheld.until) {
+		ep->withheld.until = soft_bound(ia);
+		/* relaxed: the timer is set afterwards */
+		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
+		soft_tick_set(ia);
+	}
+	return true;
+}
+
+struct datp_wqe *soft_withheld_end(struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct datp_wqe *wqe = ep->withheld.wqe;
+
+	/* the bounce thread may have found the window before; it copies one more piece at most */
+	soft_bounce_quiesce(ia);
+	soft_window_told(ia, ep->withheld.context);
+	if (ep->withheld.until)
+		atomic_fetch_sub_explicit(&ia->binds_wait, 1, memory_order_relaxed);
+	ep->withheld.until = 0;
+	ep->withheld.wqe = NULL;
+	return wqe;
+}
+
+void soft_bind_forget(struct soft_ep *ep)
+{
+	if (!ep->bind_until)
+		return;
+	ep->bind_until = 0;
+	atomic_fetch_sub_explicit(&soft_ia(ep->base.obj.ia)->binds_wait, 1, memory_order_relaxed);
+}
+
+/*
+ * Returns true if no access through the previous binding of a window is still going on: then the
+ * bind completes. Otherwise the tick checks again. A peer that has not ended its access within the
+ * bound loses its right to access our memory.
+ */
+static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool late = ep->bind_until && soft_now_ms() >= ep->bind_until;
+
+	/* when the connection has ended, the ports are closed */
+	if (!ep->open || soft_mr_quiet(ia, old & ~SOFT_MR_BINDING, late) || late) {
+		soft_bind_forget(ep);
+		return true;
+	}
+	if (!ep->bind_until) {
+		ep->bind_until = soft_bound(ia);
+		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
+		soft_tick_set(ia);
+	}
+	return false;
+}
+
+bool soft_bind_may_complete(struct soft_ep *ep, const struct soft_sqe *e, const struct datp_wqe *wqe)
+{
+	uint32_t old = SOFT_ONCE(e->bind_old);
+
+	/* the executor has found nothing if a peer has invalidated the window before; accesses may still go on */
+	if (!old)
+		old = soft_window_before(soft_ia(ep->base.obj.ia), wqe);
+	return !old || bind_is_quiet(ep, old);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completions that are withheld while somebody accesses memory through a window that has ended. */
+#ifndef SOFT_WITHHELD_H
+#define SOFT_WITHHELD_H
+
+#include "soft.h"
+
+/* Withholds a receive of a message of this length that has invalidated the window of `rmr`. None is withheld. EP lock. */
+void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context, uint64_t len,
+			 bool solicited);
+/*
+ * Returns true if the receive still has to wait. If the bound has passed or it is `late`, it does not, and the connections over
+ * which an access goes on are broken. One is withheld. EP lock, not soft_ia.lock.
+ */
+bool soft_withheld_waits(struct soft_ep *ep, bool late);
+/* Withholds the receive no longer, so that the caller completes it; nobody accesses memory through the window. EP lock. */
+struct datp_wqe *soft_withheld_end(struct soft_ep *ep);
+
+/* Returns true if a bind that has been executed may complete. Otherwise the tick looks again. EP lock. */
+bool soft_bind_may_complete(struct soft_ep *ep, const struct soft_sqe *e, const struct datp_wqe *wqe);
+/* The connection ends, so a bind that waits for old accesses does not wait any longer. EP lock. */
+void soft_bind_forget(struct soft_ep *ep);
+
+#endif

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A peer invalidates an RMR while another peer is stopped in the middle of a write through it. No thread waits for that one: the
+ * receive that tells of the invalidation is withheld until the access is over, or the bound has passed, and everything that is
+ * not behind it goes on.
+ *
+ * All endpoints are in this process. `writer` is the one that is stopped, so the test writes into its port what it has begun. The
+ * invalidation comes as its executor leaves it, because the API of 1.2 does not send it, or as a request to an SRQ.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "api.h"
+#include "providers/soft/recv.h"
+#include "providers/soft/send.h"
+
+#define LONG_MS	 3000u /* nobody may be held up so long */
+#define SHORT_MS 200u
+#define AT_ONCE	 1000u /* a call that does not wait takes less; a busy machine may take long */
+#define RIGHTS	 ((DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+#define SIZE	 ((size_t)1 << 20)
+#define LONG	 ((size_t)400000) /* a message that waits in its sender's queue */
+
+static struct api_pair pair, writer; /* pair.a is the peer that invalidates; this side has pair.b and writer.b */
+static struct api_buf buf;
+static DAT_SRQ_HANDLE srq;
+static DAT_RMR_HANDLE rmr;
+static DAT_RMR_CONTEXT context;
+static DAT_LMR_TRIPLET where;
+static struct soft_ia *ia;
+static uint64_t began;
+
+static struct soft_ep *soft_of(const struct api_end *one)
+{
+	return soft_ep((struct datp_ep *)datp_object(one->ep, DATP_EP));
+}
+
+static void bind_rmr(const struct api_end *over, uint64_t cookie)
+{
+	REQUIRE_DAT(dat_rmr_bind(rmr, &where, RIGHTS, over->ep, api_cookie(cookie), 0, &context), DAT_SUCCESS);
+}
+
+static void open_rest(uint32_t patience_ms)
+{
+	api_pair_make(&writer, NULL);
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_works(&writer, &buf);
+	ia = soft_ia(soft_of(&pair.b)->base.obj.ia);
+	ia->invalidable = true;
+	ia->patience_ms = patience_ms;
+	where = api_seg(&buf, 0, 64);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	bind_rmr(&pair.b, 3);
+	API_BIND(pair.b.request, rmr, 3, DAT_RMR_BIND_SUCCESS);
+}
+
+static void open_with(uint32_t patience_ms)
+{
+	api_open();
+	api_pair_make(&pair, NULL);
+	open_rest(patience_ms);
+	/* the first message shows that there is a connection */
+	api_pair_works(&pair, &buf);
+}
+
+/* The same with an SRQ for pair.b. */
+static void open_shared(uint32_t patience_ms)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 2 };
+	DAT_EP_ATTR shared = { .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG };
+
+	api_open();
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	memset(&pair, 0, sizeof(pair));
+	api_end_make(&pair.a, NULL);
+	api_end_make_shared(&pair.b, srq, &shared);
+	api_pair_meet(&pair);
+	open_rest(patience_ms);
+}
+
+/* ------------------------------------------------------------------ the peers */
+
+/* The writer stops while it executes a write through the RMR. */
+static void writer_begins(void)
+{
+	struct soft_ep *ep = soft_of(&writer.a);
+	uint32_t posted = atomic_load(&ep->port->sq_posted);
+	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
+
+	*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE, .n = 1, .len = 8, .remote = { context, 0, where.virtual_address, 8 } };
+	e->sge[0] = (struct datp_sge){ buf.lmr_context, 0, where.virtual_address + 128, 8 };
+	atomic_store(&ep->port->sq_posted, posted + 1);
+	atomic_fetch_or(&ep->port->exec_lock, SOFT_EXEC_HELD);
+}
+
+static void writer_ends(void)
+{
+	struct soft_ep *ep = soft_of(&writer.a);
+
+	atomic_fetch_sub(&ep->port->sq_posted, 1);
+	atomic_fetch_and(&ep->port->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_AGAIN));
+}
+
+/* A message of 8 bytes that invalidates the RMR has been executed into the oldest receive of pair.b. */
+static void invalidation_arrives(void)
+{
+	struct soft_ep *from = soft_of(&pair.a), *to = soft_of(&pair.b);
+	uint32_t msg = from->msg++;
+	struct soft_desc *desc = soft_port_desc(to->port, &to->layout, to->layout.rq_base + msg);
+
+	atomic_store(&ia->mr[SOFT_MR_INDEX(context)].context, 0);
+	desc->len = 8;
+	desc->status = DAT_DTO_SUCCESS;
+	desc->extra = SOFT_EXTRA_INVALIDATED;
+	desc->rmr = context;
+	desc->solicited = 0;
+	atomic_store(&desc->state, SOFT_DESC_DONE);
+	datp_lock(&to->base.lock);
+	soft_recv_announce(to, msg + 1);
+	datp_unlock(&to->base.lock);
+}
+
+/* ------------------------------------------------------------------ what goes on */
+
+static void at_once(const char *what)
+{
+	uint64_t took = check_now_ms() - began;
+
+	if (took >= AT_ONCE)
+		CHECK_FAIL("it took %llu ms until %s", (unsigned long long)took, what);
+	began = check_now_ms();
+}
+
+static void nothing_comes(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	CHECK_DAT(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+static void post_receives(uint64_t first, uint64_t last)
+{
+	for (uint64_t n = first; n <= last; n++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4096, 4096, n), DAT_SUCCESS);
+}
+
+static void sends(size_t length)
+{
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 8192, length, 9, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+}
+
+/* The service thread works: a connection request that nobody answers times out. */
+static void service_goes_on(void)
+{
+	DAT_EVD_HANDLE connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+	DAT_EP_HANDLE ep;
+
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, pair.a.recv, pair.a.request, connect, NULL, &ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_connect(ep, api_address(), pair.qual, 10000, 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_CONN(connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	CHECK_DAT(dat_cr_reject(api_cr(pair.cr_evd)), DAT_SUCCESS);
+}
+
+/* The invalidation has arrived, and its receive is withheld. */
+static void begin_withheld(void)
+{
+	writer_begins();
+	began = check_now_ms();
+	invalidation_arrives();
+	nothing_comes(pair.b.recv);
+	at_once("the dequeue returned");
+}
+
+static void bound_passes(void)
+{
+	open_with(SHORT_MS);
+	post_receives(1, 1);
+	begin_withheld();
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	CHECK(check_now_ms() - began + AT_ONCE / 2 >= SHORT_MS);
+	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+	api_pair_works(&pair, &buf);
+}
+
+static void others_go_on(void)
+{
+	open_with(LONG_MS);
+	post_receives(1, 1);
+	begin_withheld();
+	/* the other endpoints of this IA */
+	REQUIRE_DAT(api_recv(writer.a.ep, &buf, 4096, 64, 5), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(writer.b.ep, &buf, 8192, 64, 6, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	API_DTO(writer.a.recv, writer.a.ep, 5, DAT_DTO_SUCCESS, 64);
+	at_once("another endpoint received");
+	service_goes_on();
+	at_once("the service thread answered");
+	/* the other direction of this connection */
+	REQUIRE_DAT(api_recv(pair.a.ep, &buf, 4096, 4096, 7), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.b.ep, &buf, 8192, 4096, 8, 0), DAT_SUCCESS);
+	API_DTO(pair.a.recv, pair.a.ep, 7, DAT_DTO_SUCCESS, 4096);
+	API_DTO(pair.b.request, pair.b.ep, 8, DAT_DTO_SUCCESS, 4096);
+	at_once("this side sent");
+	nothing_comes(pair.b.recv);
+	writer_ends();
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	at_once("the receive came behind the access");
+	api_pair_works(&pair, &buf);
+}
+
+/* What comes behind the receive that is withheld completes behind it, in order, however it has come. */
+static void messages_behind_it_keep_their_order(void)
+{
+	static const size_t lengths[] = { 100, 300000, 100, 300000, 300000, 100, 2000 };
+	const uint64_t n = sizeof(lengths) / sizeof(*lengths);
+
+	open_with(LONG_MS);
+	for (uint64_t i = 1; i <= n; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4096, 400000, i), DAT_SUCCESS);
+	begin_withheld();
+	for (uint64_t i = 0; i < n; i++) {
+		REQUIRE_DAT(api_send(pair.a.ep, &buf, 500000, lengths[i], 9, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+		if (i % 2)
+			nothing_comes(pair.b.recv);
+	}
+	nothing_comes(pair.b.recv);
+	at_once("they were sent");
+	/* and this receive is posted late */
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4096, 400000, n + 1), DAT_SUCCESS);
+	writer_ends();
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	for (uint64_t i = 0; i < n; i++)
+		API_DTO(pair.b.recv, pair.b.ep, i + 2, DAT_DTO_SUCCESS, lengths[i]);
+	at_once("they came");
+	api_pair_works(&pair, &buf);
+}
+
+/* The program does not know that the RMR has been invalidated, and binds it anew, over another connection as well. */
+static void bind_waits_as_well(const struct api_end *over)
+{
+	open_with(LONG_MS);
+	post_receives(1, 1);
+	begin_withheld();
+	bind_rmr(over, 4);
+	nothing_comes(over->request);
+	at_once("the bind was posted");
+	writer_ends();
+	API_BIND(over->request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	at_once("the bind completed");
+}
+
+static void bind_over_its_connection_waits(void)
+{
+	bind_waits_as_well(&pair.b);
+}
+
+static void bind_over_another_connection_waits(void)
+{
+	bind_waits_as_well(&pair.a);
+}
+
+/* The connection ends meanwhile. What has arrived completes; the service thread does not wait. */
+static void peer_ends_the_connection(void)
+{
+	open_with(LONG_MS);
+	post_receives(1, 3);
+	begin_withheld();
+	sends(100);
+	nothing_comes(pair.b.recv);
+	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	service_goes_on();
+	at_once("the service thread answered");
+	nothing_comes(pair.b.recv);
+	nothing_comes(pair.b.connect);
+	writer_ends();
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, 100);
+	API_DTO(pair.b.recv, pair.b.ep, 3, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	at_once("the end was reported");
+}
+
+static void peer_ends_the_connection_and_the_bound_passes(void)
+{
+	open_with(SHORT_MS);
+	post_receives(1, 2);
+	begin_withheld();
+	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+}
+
+/* This side ends it: its call waits, as for any access, but no longer than the bound. */
+static void this_side_ends_the_connection(void)
+{
+	open_with(SHORT_MS);
+	post_receives(1, 2);
+	begin_withheld();
+	CHECK_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK(check_now_ms() - began + 1 >= SHORT_MS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+}
+
+static void post_shared(uint64_t first, uint64_t last)
+{
+	DAT_LMR_TRIPLET seg = api_seg(&buf, 4096, LONG);
+
+	for (uint64_t n = first; n <= last; n++)
+		REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(n)), DAT_SUCCESS);
+}
+
+/* A long message waits for a receive of the SRQ, and is made one that invalidates the RMR. */
+static void invalidation_waits_for_a_receive(void)
+{
+	struct soft_ep *from = soft_of(&pair.a);
+	struct soft_sqe *e;
+
+	sends(LONG);
+	e = soft_port_sqe(from->port, &from->layout, atomic_load(&from->port->sq_posted) - 1);
+	REQUIRE_EQ_INT(e->op, DATP_SEND);
+	e->op = DATP_SEND_INVALIDATE;
+	e->rmr = context;
+	nothing_comes(pair.b.recv);
+}
+
+/* The service thread, or who polls, executes the message to the SRQ, and holds the execution lock meanwhile. */
+static void receive_of_an_srq(void)
+{
+	open_shared(LONG_MS);
+	writer_begins();
+	invalidation_waits_for_a_receive();
+	began = check_now_ms();
+	post_shared(1, 1);
+	service_goes_on();
+	nothing_comes(pair.b.recv);
+	at_once("the service thread answered");
+	CHECK_EQ_INT(atomic_load(&ia->mr[SOFT_MR_INDEX(context)].context), 0);
+	sends(100);
+	sends(LONG);
+	sends(100);
+	nothing_comes(pair.b.recv);
+	post_shared(2, 4);
+	nothing_comes(pair.b.recv);
+	service_goes_on();
+	nothing_comes(pair.b.recv);
+	at_once("messages came behind it");
+	writer_ends();
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, LONG);
+	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, 100);
+	API_DTO(pair.b.recv, pair.b.ep, 3, DAT_DTO_SUCCESS, LONG);
+	API_DTO(pair.b.recv, pair.b.ep, 4, DAT_DTO_SUCCESS, 100);
+	at_once("they came");
+}
+
+static void receive_of_an_srq_and_the_bound_passes(void)
+{
+	open_shared(SHORT_MS);
+	writer_begins();
+	invalidation_waits_for_a_receive();
+	post_shared(1, 2);
+	sends(100);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, LONG);
+	API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, 100);
+	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+}
+
+static void receive_of_an_srq_at_the_end(void)
+{
+	open_shared(LONG_MS);
+	writer_begins();
+	invalidation_waits_for_a_receive();
+	began = check_now_ms();
+	post_shared(1, 2);
+	service_goes_on();
+	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	service_goes_on();
+	nothing_comes(pair.b.recv);
+	at_once("the service thread answered");
+	writer_ends();
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, LONG);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	at_once("the end was reported");
+}
+
+/*
+ * Two sides execute such messages to each other's SRQs, with a read into the very RMR queued behind: each finds the other's
+ * execution lock held. Here both locks are this side's, and the one that it looks at is held for a read into the RMR.
+ */
+static void read_into_the_rmr_is_queued(void)
+{
+	struct soft_ep *ep;
+	struct soft_sqe *e;
+	uint32_t posted;
+
+	open_shared(LONG_MS);
+	invalidation_waits_for_a_receive();
+	ep = soft_of(&pair.b);
+	posted = atomic_load(&ep->port->sq_posted);
+	e = soft_port_sqe(ep->port, &ep->layout, posted);
+	*e = (struct soft_sqe){ .op = DATP_READ_RMR,
+				.n = 1,
+				.len = 8,
+				.remote = { buf.rmr_context, 0, where.virtual_address + 128, 8 },
+				.rmr = context };
+	e->sge[0] = (struct datp_sge){ buf.lmr_context, 0, where.virtual_address, 8 };
+	atomic_store(&ep->port->sq_posted, posted + 1);
+	atomic_fetch_or(&ep->port->exec_lock, SOFT_EXEC_HELD);
+	began = check_now_ms();
+	post_shared(1, 1);
+	service_goes_on();
+	nothing_comes(pair.b.recv);
+	/* its own execution lock is free again, so the peer's thread would go on, and end the read */
+	CHECK(!(atomic_load(&soft_of(&pair.a)->port->exec_lock) & SOFT_EXEC_HELD));
+	at_once("the message was executed");
+	atomic_fetch_sub(&ep->port->sq_posted, 1);
+	atomic_fetch_and(&ep->port->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_AGAIN));
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, LONG);
+	at_once("the receive came");
+}
+
+/* The adapter is closed while a receive is withheld. */
+static void adapter_is_closed(void)
+{
+	open_with(SHORT_MS);
+	post_receives(1, 2);
+	begin_withheld();
+	CHECK_DAT(dat_ia_close(api.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	api.ia = DAT_HANDLE_NULL;
+	at_once("it was closed");
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(bound_passes),
+	CHECK_TEST(others_go_on),
+	CHECK_TEST(messages_behind_it_keep_their_order),
+	CHECK_TEST(bind_over_its_connection_waits),
+	CHECK_TEST(bind_over_another_connection_waits),
+	CHECK_TEST(peer_ends_the_connection),
+	CHECK_TEST(peer_ends_the_connection_and_the_bound_passes),
+	CHECK_TEST(this_side_ends_the_connection),
+	CHECK_TEST(receive_of_an_srq),
+	CHECK_TEST(receive_of_an_srq_and_the_bound_passes),
+	CHECK_TEST(receive_of_an_srq_at_the_end),
+	CHECK_TEST(read_into_the_rmr_is_queued),
+	CHECK_TEST(adapter_is_closed),
+	CHECK_END,
+};
+static const struct check_suite suite = { .name = "receives that are withheld", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&suite);

@@ -303,9 +303,14 @@ void soft_share_leave(struct soft_reach *reach)
 		soft_share_leave_one(reach->held[--reach->n]);
 }
 
-/* Takes out of a peer's shares those of dead regions, or all of them, and puts them into a list. share_lock */
-static void shares_take_locked(struct soft_peer *peer, bool all, struct soft_share **taken)
+/*
+ * Takes out of a peer's shares those of dead regions, or all of them, and puts them into a list. Returns false if one of a dead
+ * region is in use, and stays. share_lock
+ */
+static bool shares_take_locked(struct soft_peer *peer, bool all, struct soft_share **taken)
 {
+	bool whole = true;
+
 	for (size_t i = 0; i < SOFT_SHARE_BUCKETS; i++) {
 		struct soft_share *_Atomic *p = &peer->shares[i];
 		struct soft_share *share;
@@ -314,10 +319,12 @@ static void shares_take_locked(struct soft_peer *peer, bool all, struct soft_sha
 		while ((share = atomic_load_explicit(p, memory_order_relaxed))) {
 			const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(share->context)];
 
-			/* acquire: the copies have ended; relaxed: the doorbell was rung after the end of the region */
-			if (!all && (atomic_load_explicit(&share->users, memory_order_acquire) ||
-				     atomic_load_explicit(&mr->context, memory_order_relaxed) ==
-					     share->context)) {
+			/* relaxed: the doorbell was rung after the end of the region */
+			bool dead = all || atomic_load_explicit(&mr->context, memory_order_relaxed) != share->context;
+
+			/* acquire: the copies have ended */
+			if (!dead || (!all && atomic_load_explicit(&share->users, memory_order_acquire))) {
+				whole = whole && !dead;
 				p = &share->next;
 				continue;
 			}
@@ -328,6 +335,7 @@ static void shares_take_locked(struct soft_peer *peer, bool all, struct soft_sha
 			*taken = share;
 		}
 	}
+	return whole;
 }
 
 /*
@@ -355,18 +363,18 @@ static bool works_have_ended(const struct soft_ia *ia, const struct soft_peer *p
 
 /*
  * The same for the shares of dead regions, after everybody has finished who may still use one of them without a reference.
- * Otherwise leaves them where they were, and returns false. ia.lock
+ * Otherwise leaves them where they were. Returns false if some are left. ia.lock
  */
 static bool shares_take_dead(struct soft_ia *ia, struct soft_peer *peer, struct soft_share **taken)
 {
 	struct soft_share *dead = NULL, *share;
-	bool ended;
+	bool ended, whole;
 
 	datp_lock(&peer->share_lock);
-	shares_take_locked(peer, false, &dead);
+	whole = shares_take_locked(peer, false, &dead);
 	datp_unlock(&peer->share_lock);
 	if (!dead)
-		return true;
+		return whole;
 	soft_fence(); /* see soft_share_known() */
 	ended = works_have_ended(ia, peer);
 	datp_lock(&peer->share_lock);
@@ -380,7 +388,7 @@ static bool shares_take_dead(struct soft_ia *ia, struct soft_peer *peer, struct 
 		}
 	}
 	datp_unlock(&peer->share_lock);
-	return ended;
+	return ended && whole;
 }
 
 static void shares_delete(struct soft_ia *ia, struct soft_share *share)
@@ -421,7 +429,7 @@ void soft_shares_drop(struct soft_peer *peer)
 
 	/* no connection has this peer any more, so nobody executes its requests */
 	datp_lock(&peer->share_lock);
-	shares_take_locked(peer, true, &taken);
+	(void)shares_take_locked(peer, true, &taken);
 	datp_unlock(&peer->share_lock);
 	shares_delete(peer->ia, taken);
 }

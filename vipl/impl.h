@@ -203,6 +203,7 @@ struct vi {
 	struct ptag *ptag;
 	struct ptag *uses;		/* the same as ptag; NULL while ptag can still change, see `adopts` */
 	bool adopts;			/* its attributes name no tag, so ptag is an adopted one */
+	bool guessed;			/* it has adopted the tag for an attempt to connect, not for memory that it uses */
 	bool warned;			/* memory of another tag has been reported to the program */
 	VIP_VI_ATTRIBUTES remote;	/* the peer's, while connected */
 	struct peering peer;
@@ -447,6 +448,7 @@ static inline uint32_t queue_outstanding(const struct queue *q)
 	return atomic_load_explicit(&q->given, memory_order_relaxed) -
 	       atomic_load_explicit(&q->taken, memory_order_relaxed);
 }
+uint32_t queue_length(struct queue *q);	/* descriptors that are posted and not taken by the program */
 bool queue_empty(struct queue *q);
 struct op *queue_head_locked(struct queue *q);
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor);
@@ -471,7 +473,7 @@ static inline struct vi *vi_get(VIP_VI_HANDLE handle)
 int vi_renew_ep_locked(struct vi *vi);
 void vi_refresh_ep_locked(struct vi *vi);
 int vi_ready_ep_locked(struct vi *vi);
-bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle);
+bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle, bool first);
 VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 
 /* post.c */

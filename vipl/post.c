@@ -57,7 +57,7 @@ POST_INLINE const struct mem_view *usable(struct vi *vi, VIP_MEM_HANDLE handle)
 {
 	const struct mem_view *view = view_of(vi, handle);
 
-	return view != NULL && (view->ptag == vi->uses || vi_adopt_locked(vi, handle)) ? view : NULL;
+	return view != NULL && (view->ptag == vi->uses || vi_adopt_locked(vi, handle, false)) ? view : NULL;
 }
 
 /*
@@ -68,16 +68,19 @@ POST_INLINE uint64_t room_at(const struct mem_view *view, uintptr_t at)
 	return at < view->base || at - view->base > view->length ? 0 : view->length - (at - view->base);
 }
 
-/* Returns the region, or NULL if the range is not completely in it or the VI may not use it. */
+/*
+ * Returns the region, or NULL if the range is not completely in it or the VI may not use it. `first`: this is the
+ * first range of a descriptor, its control segment.
+ */
 POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle, uintptr_t at,
-					   uint64_t length)
+					   uint64_t length, bool first)
 {
 	const struct mem_view *view = view_of(vi, handle);
 
 	if (view == NULL || at < view->base || at - view->base > view->length ||
 	    length > view->length - (at - view->base))
 		return NULL;
-	return view->ptag == vi->uses || vi_adopt_locked(vi, handle) ? view : NULL;
+	return view->ptag == vi->uses || vi_adopt_locked(vi, handle, first) ? view : NULL;
 }
 
 /*
@@ -95,7 +98,7 @@ POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DA
 
 	if (length == 0)
 		return 0;
-	view = recv ? usable(vi, segment->Handle) : covered(vi, segment->Handle, at, length);
+	view = recv ? usable(vi, segment->Handle) : covered(vi, segment->Handle, at, length, false);
 	if (view == NULL)
 		return VIP_STATUS_PROTECTION_ERROR;
 	if (recv && length > room_at(view, at)) {
@@ -379,7 +382,7 @@ static void op_fail(struct vi *vi, struct op *op, uint32_t fault)
 
 POST_INLINE const struct mem_view *control_of(struct vi *vi, const struct op *op)
 {
-	return covered(vi, op->handle, (uintptr_t)op->descriptor, sizeof(VIP_CONTROL_SEGMENT));
+	return covered(vi, op->handle, (uintptr_t)op->descriptor, sizeof(VIP_CONTROL_SEGMENT), true);
 }
 
 static bool is_aligned(const struct op *op)

@@ -109,11 +109,16 @@ void queue_close(struct queue *q)
 	free(q->ops);
 }
 
-bool queue_empty(struct queue *q)
+uint32_t queue_length(struct queue *q)
 {
 	/* relaxed: a snapshot; another thread may post meanwhile */
-	return atomic_load_explicit(&q->head, memory_order_relaxed) ==
-	       atomic_load_explicit(&q->tail, memory_order_relaxed);
+	return atomic_load_explicit(&q->tail, memory_order_relaxed) -
+	       atomic_load_explicit(&q->head, memory_order_relaxed);
+}
+
+bool queue_empty(struct queue *q)
+{
+	return queue_length(q) == 0;
 }
 
 /* Returns the first operation in the queue, or NULL if it is empty. */

@@ -98,13 +98,16 @@ int vi_renew_ep_locked(struct vi *vi)
 }
 
 /*
- * Lets a VI without a tag of its own adopt another tag, if the program has destroyed the present one, and uDAPL has no
- * operations of the VI's endpoint.
+ * Lets a VI without a tag of its own adopt another tag, unless uDAPL has operations of the VI's endpoint. The program
+ * has destroyed the present tag; or the tag is that of an attempt to connect, which has failed, and no descriptor is
+ * posted but `posting` ones, whose memory has not been checked yet.
  */
-static void vi_forget_ptag_locked(struct vi *vi)
+static void vi_forget_ptag_locked(struct vi *vi, uint32_t posting)
 {
+	bool unused = vi->guessed && queue_length(&vi->sendq) + queue_length(&vi->recvq) == posting;
+
 	if (vi->adopts && vi->uses != NULL && !vi->up && !vi->feeding &&
-	    ptag_is_destroyed(vi->nic, vi->uses))
+	    (unused || ptag_is_destroyed(vi->nic, vi->uses)))
 		vi->uses = NULL;
 }
 
@@ -118,9 +121,10 @@ int vi_ready_ep_locked(struct vi *vi)
 	struct ptag *former = vi->ptag;
 	int err = 0;
 
-	vi_forget_ptag_locked(vi);
+	vi_forget_ptag_locked(vi, 0);
 	if (vi->uses == NULL) {
 		vi->ptag = vi->uses = ptag_adopt_likely(vi->nic);
+		vi->guessed = true;
 		if (vi->ptag != former)
 			err = vi_renew_ep_locked(vi);
 		ptag_abandon(vi->nic, former);
@@ -134,24 +138,26 @@ static void warn_of_tags(struct vi *vi, VIP_MEM_HANDLE handle)
 	if (vi->warned)
 		return;
 	vi->warned = true;
-	complain("%s: VI %p was created without a protection tag and has taken on that of the "
-		 "memory it met first; memory handle %u has another tag and is refused: name the "
-		 "tag in VIP_VI_ATTRIBUTES.Ptag",
-		 vi->nic->attr.Name, (void *)vi, (unsigned int)handle);
+	complain("%s: VI %p was created without a protection tag and has taken on that of %s; memory handle %u has "
+		 "another tag and is refused: name the tag in VIP_VI_ATTRIBUTES.Ptag",
+		 vi->nic->attr.Name, (void *)vi,
+		 vi->guessed ? "the NIC's memory when it connected, before it had used any" :
+			       "the memory that it used first",
+		 (unsigned int)handle);
 }
 
 /*
  * Handles the use of memory whose tag the VI does not use. Returns true if the VI uses that tag
  * from now on: a VI without a tag of its own adopts the tag of the first memory that it uses,
- * unless uDAPL has operations of its endpoint.
+ * unless uDAPL has operations of its endpoint. `first`: the memory is that of a descriptor's control segment.
  */
-bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
+bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle, bool first)
 {
 	struct ptag *former = vi->ptag, *ptag;
 
 	if (!vi->adopts)
 		return false;
-	vi_forget_ptag_locked(vi);
+	vi_forget_ptag_locked(vi, first ? 1 : 0); /* at a segment, the descriptor itself is in memory of the present tag */
 	if (vi->uses != NULL || vi->up || vi->feeding) {
 		warn_of_tags(vi, handle);
 		return false;
@@ -160,6 +166,7 @@ bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle)
 	if (ptag == NULL)
 		return false;
 	vi->ptag = vi->uses = ptag;
+	vi->guessed = false;
 	/*
 	 * If there is no endpoint now, the attempt to connect tries again, and reports a failure.
 	 */
@@ -424,6 +431,7 @@ static VIP_RETURN vi_change_ptag_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *
 	}
 	vi->ptag = ptag;
 	vi->adopts = attr->Ptag == NULL;
+	vi->guessed = false;
 	vi->uses = vi->adopts ? NULL : ptag;
 	if (ptag != former && vi_renew_ep_locked(vi))
 		ret = VIP_ERROR_RESOURCE;

@@ -78,6 +78,27 @@ static void a_vi_without_a_tag_connects_with_that_of_the_memory(void)
 	a_message_passes();
 }
 
+/* A client tries to connect until its server is there, and registers its memory meanwhile. */
+static void an_attempt_that_fails_does_not_settle_the_tag(void)
+{
+	union address local, remote;
+
+	open_tagless_vi(&a);
+	open_tagless_vi(&b);
+	address_make(&b, "me", &local);
+	address_make(&a, "nobody", &remote);
+	CHECK_VIP(VipConnectRequest(b.vi, &local.net, &remote.net, check_patience_ms(), &b.remote), VIP_NO_MATCH);
+	own_tag(&b);
+	post_recv(&b, 0, 64);
+	CHECK_VIP(VipConnectRequest(b.vi, &local.net, &remote.net, check_patience_ms(), &b.remote), VIP_NO_MATCH);
+	sides_connect(&a, &b);
+	post_recv(&a, 0, 64);
+	a_message_passes();
+	post_send(&a, 2, 64);
+	expect_send(&a, 2, VIP_STATUS_OP_SEND);
+	expect_recv(&b, 0, VIP_STATUS_OP_RECEIVE);
+}
+
 static void a_vi_without_a_tag_keeps_to_the_first_that_it_meets(void)
 {
 	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_FALSE };
@@ -335,6 +356,7 @@ static void the_largest_transfer_fits_into_an_int(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(a_vi_without_a_tag_uses_memory_that_has_one),
 	CHECK_TEST(a_vi_without_a_tag_connects_with_that_of_the_memory),
+	CHECK_TEST(an_attempt_that_fails_does_not_settle_the_tag),
 	CHECK_TEST(a_vi_without_a_tag_keeps_to_the_first_that_it_meets),
 	CHECK_TEST(the_tag_may_go_before_the_vi_that_took_it_on),
 	CHECK_TEST(a_vi_without_a_tag_takes_on_another_when_its_own_is_destroyed),

@@ -210,14 +210,11 @@ static void others_go_on(void)
 	api_pair_works(&pair, &buf);
 }
 
-/* What comes behind the receive that is withheld completes behind it, in order, however it has come. */
-static void messages_behind_it_keep_their_order(void)
+/* What comes behind the receive that is withheld completes behind it, in order. The last receives are posted meanwhile. */
+static void keep_their_order(const size_t *lengths, uint64_t n, uint64_t late)
 {
-	static const size_t lengths[] = { 100, 300000, 100, 300000, 300000, 100, 2000 };
-	const uint64_t n = sizeof(lengths) / sizeof(*lengths);
-
 	open_with(LONG_MS);
-	for (uint64_t i = 1; i <= n; i++)
+	for (uint64_t i = 1; i <= n + 1 - late; i++)
 		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4096, 400000, i), DAT_SUCCESS);
 	begin_withheld();
 	for (uint64_t i = 0; i < n; i++) {
@@ -227,14 +224,26 @@ static void messages_behind_it_keep_their_order(void)
 	}
 	nothing_comes(pair.b.recv);
 	at_once("they were sent");
-	/* and this receive is posted late */
-	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4096, 400000, n + 1), DAT_SUCCESS);
+	for (uint64_t i = n + 2 - late; i <= n + 1; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4096, 400000, i), DAT_SUCCESS);
+	nothing_comes(pair.b.recv);
 	writer_ends();
 	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
 	for (uint64_t i = 0; i < n; i++)
 		API_DTO(pair.b.recv, pair.b.ep, i + 2, DAT_DTO_SUCCESS, lengths[i]);
 	at_once("they came");
 	api_pair_works(&pair, &buf);
+}
+
+static void messages_behind_it_keep_their_order(void)
+{
+	static const size_t lengths[] = { 100, 300000, 100, 300000, 300000, 100, 2000, 300000 };
+
+	for (uint64_t n = 1; n <= sizeof(lengths) / sizeof(*lengths); n++)
+		for (uint64_t late = 0; late <= 2 && late <= n; late++) {
+			keep_their_order(lengths, n, late);
+			api_close();
+		}
 }
 
 /* The program does not know that the RMR has been invalidated, and binds it anew, over another connection as well. */

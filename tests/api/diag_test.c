@@ -122,6 +122,13 @@ static void each_cause_is_told_once(void)
 	check_stderr_begin();
 	CHECK(send_of(seg) != DAT_SUCCESS);
 	CHECK_EQ_STR(check_stderr_end(), "");
+	/* these have the same error */
+	CHECK_DIAG(dat_ep_post_send(pair.a.ep, 1000, &seg, api_cookie(1), 0), DAT_INVALID_PARAMETER, "dat_ep_post_send",
+		   "1000 segments");
+	CHECK_DIAG(dat_ep_post_send(pair.a.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER, "dat_ep_post_send",
+		   "their list is NULL");
+	CHECK_DIAG(dat_ep_post_send(pair.a.ep, 1, &seg, api_cookie(1), 0x8000), DAT_INVALID_PARAMETER, "dat_ep_post_send",
+		   "completion flags 0x8000");
 }
 
 static void refused_receive_of_an_srq_says_what_was_wrong(void)

@@ -6,6 +6,7 @@
  * instruction for this. Invariant: each cause is logged once for each object and call, because
  * programs may try again and again.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,20 +112,28 @@ static const char *segments_text(struct datp_ia *ia, const struct datp_pz *pz, b
 	return NULL;
 }
 
-static void length_text(const struct post *post, uint64_t len, char *text, size_t size)
+/* Writes the text. Returns the format, which stands for the cause. */
+__attribute__((format(printf, 3, 4))) static const char *told(char *text, size_t size, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, size, format, args);
+	va_end(args);
+	return format;
+}
+
+static const char *length_text(const struct post *post, uint64_t len, char *text, size_t size)
 {
 	const struct datp_ep_attr *attr = &post->ep->attr;
 
 	if (post->remote)
-		snprintf(text, size,
-			 "%llu bytes here, %llu there; the two have to fit, and the endpoint's "
-			 "max_rdma_size is %llu",
-			 (unsigned long long)len, (unsigned long long)post->remote->len,
-			 (unsigned long long)attr->max_rdma_size);
-	else
-		snprintf(text, size,
-			 "%llu bytes; the endpoint's max_message_size (max_mtu_size) is %llu",
-			 (unsigned long long)len, (unsigned long long)attr->max_message_size);
+		return told(text, size,
+			    "%llu bytes here, %llu there; the two have to fit, and the endpoint's max_rdma_size is %llu",
+			    (unsigned long long)len, (unsigned long long)post->remote->len,
+			    (unsigned long long)attr->max_rdma_size);
+	return told(text, size, "%llu bytes; the endpoint's max_message_size (max_mtu_size) is %llu",
+		    (unsigned long long)len, (unsigned long long)attr->max_message_size);
 }
 
 /*
@@ -138,32 +147,27 @@ static const char *why(const struct post *post, enum datp_err err, char *text, s
 	enum datp_err check = datp_post_check(post->ep, post->iov, post->n, post->remote,
 					      post->flags, post->op, &len);
 
-	snprintf(text, size, "see the description of the call");
 	if (check == DATP_ERR_BAD_COUNT)
-		snprintf(text, size, "%d segments; the endpoint takes 0 to %d", post->n,
-			 datp_post_max_iov(post->ep, post->op));
-	else if (check == DATP_ERR_PARAM)
-		snprintf(
-			text, size,
-			"completion flags 0x%x do not fit the operation, or the endpoint's own flags",
-			post->flags);
-	else if (check == DATP_ERR_BAD_SEGMENTS && !post->iov)
-		snprintf(text, size, "%d segments, and their list is NULL", post->n);
-	else if (check == DATP_ERR_BAD_SEGMENTS || check == DATP_ERR_LENGTH)
-		length_text(post, len, text, size);
-	else if (check == DATP_ERR_BAD_TARGET)
-		snprintf(text, size, "there is no remote segment");
-	else if (post->op == DATP_RECV && post->ep->srq)
-		snprintf(text, size, "the endpoint takes its receives from an SRQ");
-	else if (err == DATP_ERR_CREDITS)
-		snprintf(text, size,
-			 "the queue holds no more (max_recv_dtos %d, max_request_dtos %d) until "
-			 "completions are taken, or the device has no memory for it",
-			 (int)post->ep->attr.max_recv_dtos, (int)post->ep->attr.max_request_dtos);
-	else
-		return segments_text(post->ep->obj.ia, post->ep->pz, write, post->iov, post->n,
-				     text, size);
-	return err_name(check ? check : err);
+		return told(text, size, "%d segments; the endpoint takes 0 to %d", post->n,
+			    datp_post_max_iov(post->ep, post->op));
+	if (check == DATP_ERR_PARAM)
+		return told(text, size, "completion flags 0x%x do not fit the operation, or the endpoint's own flags",
+			    post->flags);
+	if (check == DATP_ERR_BAD_SEGMENTS && !post->iov)
+		return told(text, size, "%d segments, and their list is NULL", post->n);
+	if (check == DATP_ERR_BAD_SEGMENTS || check == DATP_ERR_LENGTH)
+		return length_text(post, len, text, size);
+	if (check == DATP_ERR_BAD_TARGET)
+		return told(text, size, "there is no remote segment");
+	if (post->op == DATP_RECV && post->ep->srq)
+		return told(text, size, "the endpoint takes its receives from an SRQ");
+	if (err == DATP_ERR_CREDITS)
+		return told(text, size,
+			    "the queue holds no more (max_recv_dtos %d, max_request_dtos %d) until completions are taken, "
+			    "or the device has no memory for it",
+			    (int)post->ep->attr.max_recv_dtos, (int)post->ep->attr.max_request_dtos);
+	snprintf(text, size, "see the description of the call");
+	return segments_text(post->ep->obj.ia, post->ep->pz, write, post->iov, post->n, text, size);
 }
 
 /*
@@ -277,7 +281,7 @@ static DAT_RETURN diag_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIP
 	struct datp_srq *srq = ret ? obj_get(NULL, handle, DATP_SRQ) : NULL;
 	const struct datp_sge *list = (const struct datp_sge *)iov;
 	char text[384] = "see the description of the call";
-	const char *cause = err_name(err_of(ret));
+	const char *cause;
 
 	if (!ret)
 		return ret;
@@ -286,15 +290,13 @@ static DAT_RETURN diag_srq_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIP
 		return ret;
 	}
 	if (n < 0 || n > srq->max_recv_iov)
-		snprintf(text, sizeof(text), "%d segments; the SRQ takes 0 to %d", (int)n,
-			 (int)srq->max_recv_iov);
+		cause = told(text, sizeof(text), "%d segments; the SRQ takes 0 to %d", (int)n, (int)srq->max_recv_iov);
 	else if (n && !iov)
-		snprintf(text, sizeof(text), "%d segments, and their list is NULL", (int)n);
+		cause = told(text, sizeof(text), "%d segments, and their list is NULL", (int)n);
 	else if (err_of(ret) == DATP_ERR_CREDITS)
-		snprintf(
-			text, sizeof(text),
-			"the SRQ holds no more than its max_recv_dtos, %d, until completions are taken",
-			(int)srq->max_recv_dtos);
+		cause = told(text, sizeof(text),
+			     "the SRQ holds no more than its max_recv_dtos, %d, until completions are taken",
+			     (int)srq->max_recv_dtos);
 	else
 		cause = segments_text(srq->obj.ia, srq->pz, true, list, n, text, sizeof(text));
 	if (is_new(srq, name, cause))

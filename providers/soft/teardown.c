@@ -355,10 +355,12 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, 
 	}
 	teardown_look(ep);
 	quiet = teardown_is_quiet(ep);
-	if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.until > soft_now_ms() + TEARDOWN_GRACE_MS)
-		ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
-	quiet = quiet || teardown_wait(ep, ep->teardown.until);
-	teardown_deliver_by(ep, ep->teardown.until);
+	if (!(quiet && teardown_deliver(ep, false))) {
+		if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.until > soft_now_ms() + TEARDOWN_GRACE_MS)
+			ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
+		quiet = quiet || teardown_wait(ep, ep->teardown.until);
+		teardown_deliver_by(ep, ep->teardown.until);
+	}
 	teardown_finish(ep, quiet);
 	return true;
 }

@@ -64,8 +64,15 @@ static void open_with(uint32_t patience_ms)
 }
 
 /* The same with an SRQ for pair.b. */
+/*
+ * These tests rewrite a request that is posted, as a peer can, while the service thread may read it. The sanitizer would report
+ * that race, which a peer cannot be kept from.
+ */
 static void open_shared(uint32_t patience_ms)
 {
+#if defined(__SANITIZE_THREAD__)
+	check_skip("the test rewrites a request that another thread may read");
+#endif
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 2 };
 	DAT_EP_ATTR shared = { .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG };
 

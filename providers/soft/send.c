@@ -333,57 +333,48 @@ enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
 	return err;
 }
 
-enum datp_err soft_post_write_imm(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
-				  const struct datp_rge *remote, uint32_t imm)
+/* Checks the segments, which the operation writes to if they are its `sink`, and queues the request. */
+static enum datp_err post_extended(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n, bool sink,
+				   struct soft_sqe *particular)
 {
 	struct soft_ep *ep = soft_ep(base);
-	struct soft_sqe e = { .msg = ep->msg, .remote = *remote };
-	enum datp_err err =
-		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
+	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, sink);
 
 	if (!err)
 		err = soft_strict_post(ep, wqe, iov, n);
 	if (err || !ep->open)
 		return err;
-	e.imm = imm;
-	ep->msg++;
-	queue_request(ep, wqe, iov, n, &e);
+	if (soft_is_message(wqe->op))
+		particular->msg = ep->msg++;
+	queue_request(ep, wqe, iov, n, particular);
 	return DATP_OK;
+}
+
+enum datp_err soft_post_write_imm(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
+				  const struct datp_rge *remote, uint32_t imm)
+{
+	struct soft_sqe e = { .remote = *remote };
+
+	e.imm = imm;
+	return post_extended(base, wqe, iov, n, false, &e);
 }
 
 enum datp_err soft_post_atomic(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *sink,
 			       const struct datp_rge *remote, const struct datp_atomic *what)
 {
 	struct soft_sqe e = { .remote = *remote };
-	enum datp_err err =
-		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), sink, 1, true);
 
-	if (!err)
-		err = soft_strict_post(soft_ep(base), wqe, sink, 1);
-	if (err || !soft_ep(base)->open)
-		return err;
 	e.operand = what->operand;
 	e.swap = what->swap;
-	queue_request(soft_ep(base), wqe, sink, 1, &e);
-	return DATP_OK;
+	return post_extended(base, wqe, sink, 1, true, &e);
 }
 
 enum datp_err soft_post_send_invalidate(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov, int n,
 					uint32_t rmr_context)
 {
-	struct soft_ep *ep = soft_ep(base);
-	struct soft_sqe e = { .msg = ep->msg };
-	enum datp_err err =
-		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
+	struct soft_sqe e = { .rmr = rmr_context };
 
-	if (!err)
-		err = soft_strict_post(ep, wqe, iov, n);
-	if (err || !ep->open)
-		return err;
-	e.rmr = rmr_context;
-	ep->msg++;
-	queue_request(ep, wqe, iov, n, &e);
-	return DATP_OK;
+	return post_extended(base, wqe, iov, n, false, &e);
 }
 
 /*
@@ -403,24 +394,18 @@ static enum datp_err sink_of(struct soft_ia *ia, uint32_t pz, const struct datp_
 	if (!(range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		return DATP_ERR_PRIV_WRITE;
 	*seg = (struct datp_sge){ range.lmr, 0, sink->addr, sink->len };
-	return soft_mr_check_iov(ia->own, pz, seg, 1, true);
+	return DATP_OK;
 }
 
 enum datp_err soft_post_read_rmr(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_rge *sink,
 				 const struct datp_rge *remote)
 {
-	struct soft_ep *ep = soft_ep(base);
 	struct soft_sqe e = { .remote = *remote };
 	struct datp_sge seg;
 	enum datp_err err = sink_of(soft_ia(base->obj.ia), soft_pz_id(base->pz), sink, &seg);
 
-	if (!err)
-		err = soft_strict_post(ep, wqe, &seg, 1);
-	if (err || !ep->open)
-		return err;
 	e.rmr = sink->rmr_context;
-	queue_request(ep, wqe, &seg, 1, &e);
-	return DATP_OK;
+	return err ? err : post_extended(base, wqe, &seg, 1, true, &e);
 }
 
 enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct datp_rmr *rmr,

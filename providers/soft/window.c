@@ -51,6 +51,16 @@ static struct soft_binding **windows_of(struct soft_ia *ia, uint32_t context)
 	return &ia->windows[SOFT_MR_INDEX(context)];
 }
 
+/* Returns the place of the record in its list; *place is NULL if no record has this context. windows_lock */
+static struct soft_binding **binding_at(struct soft_ia *ia, uint32_t context)
+{
+	struct soft_binding **place = windows_of(ia, context);
+
+	while (*place && (*place)->context != context)
+		place = &(*place)->next;
+	return place;
+}
+
 /* windows_lock */
 static void binding_free(struct soft_ia *ia, struct soft_binding **at)
 {
@@ -183,11 +193,10 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 
 void soft_window_forget(struct soft_ia *ia, uint32_t context)
 {
-	struct soft_binding **at = windows_of(ia, context);
+	struct soft_binding **at;
 
 	datp_lock(&ia->windows_lock);
-	while (*at && (*at)->context != context)
-		at = &(*at)->next;
+	at = binding_at(ia, context);
 	if (*at)
 		binding_free(ia, at);
 	datp_unlock(&ia->windows_lock);
@@ -209,10 +218,8 @@ void soft_window_close(struct soft_rmr *rmr)
  */
 static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint32_t context, struct datp_rmr **rmr)
 {
-	struct soft_binding **at = windows_of(ia, context);
+	struct soft_binding **at = binding_at(ia, context);
 
-	while (*at && (*at)->context != context)
-		at = &(*at)->next;
 	if (*at && (*at)->untold)
 		return false;
 	if (!*at || !(*at)->range.len)
@@ -252,11 +259,10 @@ bool soft_window_invalidate(struct soft_ep *ep, uint32_t context, struct datp_rm
 
 void soft_window_told(struct soft_ia *ia, uint32_t context)
 {
-	struct soft_binding **at = windows_of(ia, context);
+	struct soft_binding **at;
 
 	datp_lock(&ia->windows_lock);
-	while (*at && (*at)->context != context)
-		at = &(*at)->next;
+	at = binding_at(ia, context);
 	if (*at) {
 		(*at)->untold = false;
 		/* before that it stays, because the reap of the bind has the records of earlier binds dropped */

@@ -142,13 +142,18 @@ static bool teardown_deliver(struct soft_ep *ep, bool late)
 	return delivered;
 }
 
-/* The same, and waits for such an access until `until`. */
-static void teardown_deliver_by(struct soft_ep *ep, uint64_t until)
+/*
+ * Waits until `until` for the accesses of this connection, unless they are over (`quiet`), and then for one that withholds a
+ * receive, and delivers what has arrived. Returns true if the accesses of this connection have ended.
+ */
+static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until)
 {
 	const struct timespec nap = { .tv_nsec = TEARDOWN_NAP_NS };
 
+	quiet = quiet || teardown_wait(ep, until);
 	while (!teardown_deliver(ep, soft_now_ms() >= until))
 		nanosleep(&nap, NULL);
+	return quiet;
 }
 
 /* Completes what has been executed. */
@@ -358,8 +363,7 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, 
 	if (!(quiet && teardown_deliver(ep, false))) {
 		if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.until > soft_now_ms() + TEARDOWN_GRACE_MS)
 			ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
-		quiet = quiet || teardown_wait(ep, ep->teardown.until);
-		teardown_deliver_by(ep, ep->teardown.until);
+		quiet = teardown_settle(ep, quiet, ep->teardown.until);
 	}
 	teardown_finish(ep, quiet);
 	return true;
@@ -374,8 +378,7 @@ static void teardown_go_on(struct soft_ep *ep)
 	teardown_look(ep);
 	quiet = teardown_is_quiet(ep);
 	if (!datp_loop_inside(&ia->base)) {
-		quiet = quiet || teardown_wait(ep, ep->teardown.until);
-		teardown_deliver_by(ep, ep->teardown.until);
+		quiet = teardown_settle(ep, quiet, ep->teardown.until);
 	} else if (!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) {
 		ep->teardown.waits = true;
 		ep->teardown.next = ia->teardowns;
@@ -424,13 +427,8 @@ static void teardown_unlist(struct soft_ep *ep)
 
 void soft_teardown_finish(struct soft_ep *ep)
 {
-	const uint64_t until = soft_now_ms() + TEARDOWN_GRACE_MS;
-	bool quiet;
-
 	teardown_unlist(ep);
-	quiet = teardown_wait(ep, until);
-	teardown_deliver_by(ep, until);
-	teardown_finish(ep, quiet);
+	teardown_finish(ep, teardown_settle(ep, false, soft_now_ms() + TEARDOWN_GRACE_MS));
 	teardown_report(ep);
 }
 

@@ -4,11 +4,18 @@
  * into an RMR. They are requests like any other, with the checks and states of datp_post(); only here they go through the
  * ops by an indirect call, under the transport's own way of taking the EP lock.
  */
+#include <stddef.h>
+
 #include "extend.h"
 
 #include "ep.h"
 
 enum { WORD = 8 }; /* the bytes that an atomic operation changes */
+
+_Static_assert(sizeof(struct datp_sge) == sizeof(struct datp_rge) &&
+		       offsetof(struct datp_sge, addr) == offsetof(struct datp_rge, addr) &&
+		       offsetof(struct datp_sge, len) == offsetof(struct datp_rge, len),
+	       "the sink of a read into an RMR is passed as a local segment");
 
 static enum datp_err write_check(const struct datp_ep *ep, const struct ext_post *post, uint64_t *len)
 {
@@ -79,7 +86,7 @@ static enum datp_err op_post(struct datp_ep *ep, struct datp_wqe *wqe, const str
 	case DATP_SEND_INVALIDATE:
 		return ops->post_send_invalidate(ep, wqe, post->iov, post->n, post->rmr_context);
 	case DATP_READ_RMR:
-		/* both layouts are the same but for the context's name, which <datp/provider_post.h> asserts */
+		/* the two structs differ only in the names of the contexts */
 		return ops->post_read_rmr(ep, wqe, (const struct datp_rge *)post->iov, post->remote);
 	default:
 		sink = *post->iov;

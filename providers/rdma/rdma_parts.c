@@ -26,7 +26,7 @@ static struct in_addr peer_of(const struct rdma_cm_event *event)
 	return ((struct sockaddr_in *)rdma_get_peer_addr(event->id))->sin_addr;
 }
 
-/* Takes the first part from this queue pair off the list; returns NULL if there is none. */
+/* Takes the first part from this queue pair off the list. Returns NULL if the list has no part from it. */
 static struct rdma_part *take(struct rdma_ia *ia, const struct rdma_cm_event *event)
 {
 	struct in_addr address = peer_of(event);

@@ -63,7 +63,7 @@ static void look_later(struct soft_ia *ia)
 	datp_timer_set_by(&ia->base, &ia->pending, datp_clock_us() + (uint64_t)ia->handshake_ms * 1000 / LOOKS, look, ia);
 }
 
-/* Returns a socket that is overdue. If there is none, sets the timer for those that are left. */
+/* Returns a socket that is overdue. If no socket is overdue, sets the timer for those that are left, and returns NULL. */
 static struct soft_socket *next_overdue(struct soft_ia *ia)
 {
 	struct soft_socket *overdue = NULL;

@@ -144,7 +144,7 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 	receive_done(ep, wqe, status, len, solicited, NULL, NULL);
 }
 
-/* Completes the oldest receive, if the executor has filled it. Returns false if there is none, or it is withheld. */
+/* Completes the oldest receive, if the executor has filled it. Returns false if it is not filled, or is withheld. */
 static bool deliver_one(struct soft_ep *ep)
 {
 	struct datp_wq *rq = &ep->base.rq;

@@ -319,7 +319,10 @@ struct soft_ep {
 	} look[2];
 	/* A bind waits until then for accesses through the old window to end; 0: none waits. EP lock */
 	uint64_t bind_until;
-	/* withheld.c: a receive that is complete but for accesses through the window that its message has invalidated. EP lock */
+	/*
+	 * withheld.c: a receive whose message has arrived and has invalidated a window. It completes when no access
+	 * through that window goes on. EP lock
+	 */
 	struct {
 		struct datp_wqe *wqe; /* NULL: none */
 		struct datp_rmr *rmr;

@@ -32,13 +32,14 @@ void soft_window_forget(struct soft_ia *ia, uint32_t context);
 void soft_window_close(struct soft_rmr *rmr);
 
 /*
- * A message over this endpoint has invalidated the window with this context. Returns false if that was not the peer's to do:
- * the window was bound over another connection, or is none. Otherwise nobody gets through it any more. *rmr is its RMR,
- * which may be freed at any time, or NULL if the binding had ended before. With an RMR, accesses that have begun may still go
- * on; when they are over, the caller calls soft_window_told() and tells the program. EP lock.
+ * A message over this endpoint has invalidated the window with this context. Returns false if the peer had no right to do
+ * that: the window was bound over another connection, or no window has this context. Otherwise no access through it begins
+ * any more. *rmr is its RMR, which may be freed at any time, or NULL if the binding had ended before. If it is not NULL,
+ * accesses that have begun may still go on; when they are over, the caller calls soft_window_told() and tells the program.
+ * EP lock.
  */
 bool soft_window_invalidate(struct soft_ep *ep, uint32_t context, struct datp_rmr **rmr);
-/* Nobody accesses memory through the window with this context any more, which soft_window_invalidate() has ended. */
+/* All accesses through the window with this context, which soft_window_invalidate() has ended, are over. */
 void soft_window_told(struct soft_ia *ia, uint32_t context);
 
 /* Finds the range that a context opens, in memory that no peer can write to. Returns false if it opens no range. */

@@ -140,7 +140,7 @@ static void send_garbage(unsigned int round, uint64_t *seed)
 		fill(mad + 1, 3, seed);
 		break;
 	default:
-		/* a true request but for one byte */
+		/* a valid request in which one byte is changed */
 		roce_request(mad, (uint16_t)hostile_random(seed), (uint32_t)hostile_random(seed));
 		mad[CM_LOCAL + hostile_random(seed) % (ROCE_MAD - CM_LOCAL)] ^= (unsigned char)hostile_random(seed);
 		break;

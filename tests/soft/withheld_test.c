@@ -350,7 +350,7 @@ static void invalidation_waits_for_a_receive(void)
 	nothing_comes(pair.b.recv);
 }
 
-/* The service thread, or who polls, executes the message to the SRQ, and holds the execution lock meanwhile. */
+/* The service thread, or a thread that polls, executes the message to the SRQ, and holds the execution lock meanwhile. */
 static void receive_of_an_srq(void)
 {
 	open_shared(LONG_MS);

@@ -77,7 +77,7 @@ static void table_gives_contexts_that_nobody_has_had(void)
 		before = lmrs[0].base.lmr_context;
 		datp_lmr_remove(&table, &lmrs[0]);
 	}
-	/* programs keep contexts in signed variables, and 0 is none */
+	/* a context is positive as a signed number, because programs keep it in one, and 0 is never a context */
 	table.last = INT32_MAX - 1;
 	for (uint32_t i = 2; i < 5; i++)
 		datp_lmr_add(&table, &lmrs[i]);

@@ -648,7 +648,7 @@ static void connections_that_break_do_not_use_up_the_log(void)
 		post_recv(&s, 0, RECEIVE);
 		accept_next();
 		check_signal(peer);
-		/* over a device only who looks finds out */
+		/* over a device the VI learns of the break only when its completions are looked at */
 		VipRecvWait(s.vi, check_patience_ms(), &d);
 		REQUIRE_SOON(state_of(&s) == VIP_STATE_ERROR);
 		CHECK_VIP(VipDisconnect(s.vi), VIP_SUCCESS);

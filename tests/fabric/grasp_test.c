@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "hostile.h"
+#include "victim.h"
 
 enum {
 	PAGE = 4096,
@@ -24,7 +24,6 @@ enum {
 };
 
 static struct api_end end;
-static struct api_pair pair;
 static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
 static struct hostile_target me;
@@ -38,17 +37,7 @@ static void victim_opens(void)
 	api_end_make(&end, NULL);
 	buf = api_buf(LONG, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
-	memset(&me, 0, sizeof(me));
-	memcpy(&me.address, api_address(), sizeof(me.address));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &me.qual);
-}
-
-static void others_are_served(void)
-{
-	memset(&pair, 0, sizeof(pair));
-	api_pair_make(&pair, NULL);
-	api_pair_works(&pair, &buf);
-	api_disconnect(&pair);
+	victim_listens(cr_evd, &me);
 }
 
 static void accept_attacker(void)
@@ -199,7 +188,7 @@ static void grasps_end(void)
 	what.ends = true;
 	check_put(attacker, &what, sizeof(what));
 	check_join(attacker);
-	others_are_served();
+	victim_serves(&buf);
 }
 
 /* siw executes RDMA Reads whatever rights the memory has, as opendat-iwarp(7) states. */
@@ -303,7 +292,7 @@ static int messages_come(uint32_t length, int receives)
 	check_put(attacker, &me, sizeof(me));
 	accept_attacker();
 	check_await(attacker);
-	others_are_served();
+	victim_serves(&buf);
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN_OVER(end.connect, end.ep);
 	for (int i = 0; i < receives; i++) {
@@ -421,10 +410,10 @@ static void stops(enum traffic traffic, enum call call, bool goes_on)
 		victim_opens();
 	if (call == LMR_FREE)
 		buf = api_buf(LONG, DAT_MEM_PRIV_ALL_FLAG);
-	others_are_served();
+	victim_serves(&buf);
 	if (goes_on)
 		REQUIRE(kill(attacker, SIGCONT) == 0);
-	others_are_served();
+	victim_serves(&buf);
 	check_kill(attacker);
 	drain(api.async);
 	api_close();
@@ -497,9 +486,9 @@ static void attempt_at_a_stopped_peer_ends_by_its_timeout(void)
 	REQUIRE_DAT(api_connect(end.ep, me.qual), DAT_SUCCESS);
 	REQUIRE_DAT(dat_ep_disconnect(given_up.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN(given_up.connect, given_up.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-	others_are_served();
+	victim_serves(&buf);
 	REQUIRE(kill(attacker, SIGCONT) == 0);
-	others_are_served();
+	victim_serves(&buf);
 	api_close();
 	check_kill(attacker);
 }

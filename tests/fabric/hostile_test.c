@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "hostile.h"
+#include "victim.h"
 
 enum {
 	ASKS = 48,    /* requests with random private data */
@@ -31,7 +31,6 @@ enum {
 };
 
 static struct api_end end;
-static struct api_pair pair;
 static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
 static struct hostile_target me;
@@ -129,21 +128,7 @@ static void victim_opens(DAT_COUNT backlog)
 	api_end_make(&end, NULL);
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(backlog, DAT_EVD_CR_FLAG);
-	memset(&me, 0, sizeof(me));
-	memcpy(&me.address, api_address(), sizeof(me.address));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &me.qual);
-}
-
-static void others_are_served(void)
-{
-	memset(&pair, 0, sizeof(pair));
-	api_pair_make(&pair, NULL);
-	api_pair_works(&pair, &buf);
-	api_disconnect(&pair);
-	REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
-	api_end_free(&pair.a);
-	api_end_free(&pair.b);
-	REQUIRE_DAT(dat_evd_free(pair.cr_evd), DAT_SUCCESS);
+	victim_listens(cr_evd, &me);
 }
 
 static bool is_end(DAT_EVENT_NUMBER number)
@@ -215,29 +200,6 @@ static void ask_with_anything(void *arg)
 	check_await(CHECK_PARENT);
 }
 
-/* Reads each byte of the private data, and rejects the request. */
-static void turn_down(DAT_CR_HANDLE cr)
-{
-	unsigned int sum = 0;
-	DAT_CR_PARAM param;
-
-	REQUIRE_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
-	CHECK(param.private_data_size <= api.prov.max_private_data_size);
-	for (DAT_COUNT i = 0; i < param.private_data_size; i++)
-		sum += ((const unsigned char *)param.private_data)[i];
-	CHECK(sum <= 255u * (unsigned int)param.private_data_size);
-	REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
-}
-
-static int lines_of(const char *text)
-{
-	int lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
-}
-
 static void requests_with_any_private_data_are_shown_or_refused(void)
 {
 	DAT_EVENT event;
@@ -250,14 +212,14 @@ static void requests_with_any_private_data_are_shown_or_refused(void)
 	check_put(attacker, &me, sizeof(me));
 	while (!atomic_load(progress))
 		if (dat_evd_wait(cr_evd, 20000, 1, &event, &more) == DAT_SUCCESS) {
-			turn_down(event.event_data.cr_arrival_event_data.cr_handle);
+			victim_turns_down(event.event_data.cr_arrival_event_data.cr_handle);
 			shown++;
 		}
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 	CHECK(shown > 0);
 	check_signal(attacker);
 	check_join(attacker);
-	others_are_served();
+	victim_serves(&buf);
 }
 
 static void answer_one(struct hostile *h, uint64_t *seed)
@@ -323,9 +285,9 @@ static void answers_with_any_private_data_are_shown_or_refused(void)
 	check_stderr_begin();
 	for (unsigned int i = 0; i < ANSWERS; i++)
 		ask_attacker(i % 2 ? i : (unsigned int)api.prov.max_private_data_size - i);
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 	check_kill(attacker);
-	others_are_served();
+	victim_serves(&buf);
 }
 
 /* ------------------------------------------------------------------ requests that are not followed up */
@@ -365,7 +327,7 @@ static void accept_that_is_never_confirmed_fails_in_time(void)
 	check_stderr_begin();
 	check_put(attacker, &me, sizeof(me));
 	accept_on_each(ends, SILENT);
-	others_are_served();
+	victim_serves(&buf);
 	for (int i = 0; i < SILENT; i++) {
 		API_EVENT(ends[i].connect, &event);
 		if (!api_declares("accept", "unconfirmed"))
@@ -378,7 +340,7 @@ static void accept_that_is_never_confirmed_fails_in_time(void)
 		REQUIRE_DAT(dat_ep_reset(ends[i].ep), DAT_SUCCESS);
 	}
 	check_stderr_end();
-	others_are_served();
+	victim_serves(&buf);
 	check_kill(attacker);
 }
 
@@ -400,7 +362,7 @@ static void calls_do_not_wait_for_the_confirmation(void)
 	api_close();
 	check_kill(attacker);
 	victim_opens(8);
-	others_are_served();
+	victim_serves(&buf);
 }
 
 static void connect_and_say_no_more(void *arg)
@@ -482,7 +444,7 @@ static void service_thread_does_not_stay_with_a_flood(void)
 	atomic_store(&events.gather, true);
 	check_signal(attacker);
 	REQUIRE_SOON(!atomic_load(&events.gather));
-	others_are_served();
+	victim_serves(&buf);
 	CHECK_EQ_INT(events.count, GATHERED);
 	CHECK(atomic_load(&events.most) <= AT_ONCE_MOST);
 	check_signal(attacker);
@@ -496,7 +458,7 @@ static void flood_of_requests_leaves_others_served(void)
 	int files;
 
 	victim_opens(BACKLOG);
-	others_are_served();
+	victim_serves(&buf);
 	files = api_descriptors();
 	for (int i = 0; i < 2; i++) {
 		check_put(two[i], &me, sizeof(me));
@@ -506,12 +468,12 @@ static void flood_of_requests_leaves_others_served(void)
 	for (int i = 0; i < 2; i++)
 		check_signal(two[i]);
 	do
-		others_are_served();
+		victim_serves(&buf);
 	while (atomic_load(progress) < 2);
 	check_join(two[1]);
 	answer_flood();
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
-	others_are_served();
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
+	victim_serves(&buf);
 	check_signal(two[0]);
 	check_join(two[0]);
 	/* There may be fewer, because the test has closed its pipes to the attackers. */
@@ -597,7 +559,7 @@ static void leaves(enum step step)
 	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	API_QUIET(end.connect);
 	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
-	others_are_served();
+	victim_serves(&buf);
 	check_kill(attacker);
 }
 

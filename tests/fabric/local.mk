@@ -127,20 +127,21 @@ tests_fabric_attempt_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_fault_test_SOURCES = tests/fabric/fault_test.c
 tests_fabric_fault_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_fault_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_hostile_test_SOURCES = tests/fabric/hostile_test.c tests/fabric/hostile.c tests/fabric/hostile.h
+VICTIM_SOURCES = tests/fabric/victim.c tests/fabric/victim.h tests/fabric/hostile.c tests/fabric/hostile.h
+tests_fabric_hostile_test_SOURCES = tests/fabric/hostile_test.c $(VICTIM_SOURCES)
 tests_fabric_hostile_test_CPPFLAGS = $(API_CPPFLAGS)
 # its epoll_wait() interposes the C library's, its rdma_get_cm_event() librdmacm's
 tests_fabric_hostile_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_fabric_hostile_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_grasp_test_SOURCES = tests/fabric/grasp_test.c tests/fabric/hostile.c tests/fabric/hostile.h
+tests_fabric_grasp_test_SOURCES = tests/fabric/grasp_test.c $(VICTIM_SOURCES)
 tests_fabric_grasp_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_grasp_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_mpa_test_SOURCES = tests/fabric/mpa_test.c tests/fabric/mpa.c tests/fabric/mpa.h tests/fabric/hostile.c \
-	tests/fabric/hostile.h
+tests_fabric_mpa_test_SOURCES = tests/fabric/mpa_test.c tests/fabric/mpa.c tests/fabric/mpa.h tests/fabric/bytes.h \
+	$(VICTIM_SOURCES)
 tests_fabric_mpa_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_mpa_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
-tests_fabric_roce_test_SOURCES = tests/fabric/roce_test.c tests/fabric/roce.c tests/fabric/roce.h tests/fabric/hostile.c \
-	tests/fabric/hostile.h
+tests_fabric_roce_test_SOURCES = tests/fabric/roce_test.c tests/fabric/roce.c tests/fabric/roce.h tests/fabric/bytes.h \
+	$(VICTIM_SOURCES)
 tests_fabric_roce_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_fabric_roce_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_wire12_SOURCES = tests/fabric/wire.c

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "check.h"
 #include "hostile.h"
 #include "mpa.h"
@@ -112,18 +113,6 @@ void mpa_reset(int fd)
 }
 
 /* ------------------------------------------------------------------ MPA */
-
-static unsigned char *put16(unsigned char *at, unsigned int value)
-{
-	at[0] = (unsigned char)(value >> 8);
-	at[1] = (unsigned char)value;
-	return at + 2;
-}
-
-static unsigned char *put32(unsigned char *at, uint32_t value)
-{
-	return put16(put16(at, value >> 16), value & 0xffff);
-}
 
 static size_t frame(unsigned char *out, const char *key, unsigned int flags, unsigned int revision, unsigned int claimed,
 		    size_t carried)

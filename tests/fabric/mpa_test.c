@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "hostile.h"
 #include "mpa.h"
+#include "victim.h"
 
 enum {
 	REQUESTS = 24, /* eight kinds of garbage, each with three ways to leave */
@@ -25,7 +25,7 @@ enum {
 };
 
 static struct api_end end;
-static struct api_pair honest, pair;
+static struct api_pair honest;
 static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
 static struct hostile_target me;
@@ -33,44 +33,21 @@ static pid_t attacker;
 
 /* ------------------------------------------------------------------ the victim */
 
-static void pair_begin(struct api_pair *one)
-{
-	memset(one, 0, sizeof(*one));
-	api_pair_make(one, NULL);
-	api_pair_works(one, &buf);
-}
-
 static void victim_opens(void)
 {
 	api_open();
 	api_end_make(&end, NULL);
 	buf = api_buf(16384, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	memset(&me, 0, sizeof(me));
-	memcpy(&me.address, api_address(), sizeof(me.address));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &me.qual);
-	pair_begin(&honest);
+	victim_listens(cr_evd, &me);
+	victim_begins_pair(&honest, &buf);
 }
 
 /* Checks that the honest peer's connection goes on, and that a new one is served. */
 static void others_are_served(void)
 {
 	api_pair_works(&honest, &buf);
-	pair_begin(&pair);
-	api_disconnect(&pair);
-	REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
-	api_end_free(&pair.a);
-	api_end_free(&pair.b);
-	REQUIRE_DAT(dat_evd_free(pair.cr_evd), DAT_SUCCESS);
-}
-
-static int lines_of(const char *text)
-{
-	int lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
+	victim_serves(&buf);
 }
 
 static struct sockaddr_in target(void)
@@ -144,7 +121,7 @@ static void requests_of_garbage_are_refused(void)
 	check_await(attacker);
 	others_are_served();
 	API_EMPTY(cr_evd);
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 	check_signal(attacker);
 	check_join(attacker);
 }
@@ -180,7 +157,7 @@ static void peers_that_send_half_a_request_hold_up_nobody(void)
 	check_join(attacker);
 	others_are_served();
 	API_EMPTY(cr_evd);
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 }
 
 /* Sends requests with private data of up to 256 bytes: the device may carry more to the victim than the provider itself sends. */
@@ -333,7 +310,7 @@ static void replies_of_garbage_end_the_attempt(void)
 		attempt_is_over();
 		check_signal(attacker);
 	}
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 	check_join(attacker);
 	others_are_served();
 }

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "check.h"
 #include "roce.h"
 
@@ -37,18 +38,6 @@ bool roce_attach(int *card)
 	request.ifr_flags = IFF_TAP | IFF_NO_PI;
 	*card = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
 	return *card >= 0 && ioctl(*card, TUNSETIFF, &request) == 0;
-}
-
-static unsigned char *put16(unsigned char *at, unsigned int value)
-{
-	at[0] = (unsigned char)(value >> 8);
-	at[1] = (unsigned char)value;
-	return at + 2;
-}
-
-static unsigned char *put32(unsigned char *at, uint32_t value)
-{
-	return put16(put16(at, value >> 16), value & 0xffff);
 }
 
 uint32_t roce_get32(const unsigned char *at)

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "hostile.h"
 #include "roce.h"
+#include "victim.h"
 
 enum {
 	GARBAGE = 400,	 /* datagrams */
@@ -26,7 +26,7 @@ enum {
 };
 
 static struct api_end end;
-static struct api_pair honest, pair;
+static struct api_pair honest;
 static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
 static struct hostile_target me;
@@ -61,49 +61,21 @@ static void tear_down(void)
 	card = -1;
 }
 
-static void pair_begin(struct api_pair *one)
-{
-	memset(one, 0, sizeof(*one));
-	api_pair_make(one, NULL);
-	api_pair_works(one, &buf);
-}
-
 static void victim_opens(void)
 {
 	api_open();
 	api_end_make(&end, NULL);
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	memset(&me, 0, sizeof(me));
-	memcpy(&me.address, api_address(), sizeof(me.address));
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &me.qual);
-	pair_begin(&honest);
-}
-
-static void new_ones_are_served(void)
-{
-	pair_begin(&pair);
-	api_disconnect(&pair);
-	REQUIRE_DAT(dat_psp_free(pair.psp), DAT_SUCCESS);
-	api_end_free(&pair.a);
-	api_end_free(&pair.b);
-	REQUIRE_DAT(dat_evd_free(pair.cr_evd), DAT_SUCCESS);
+	victim_listens(cr_evd, &me);
+	victim_begins_pair(&honest, &buf);
 }
 
 /* Checks that the honest peer's connection goes on, and that a new one is served. */
 static void others_are_served(void)
 {
 	api_pair_works(&honest, &buf);
-	new_ones_are_served();
-}
-
-static int lines_of(const char *text)
-{
-	int lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
+	victim_serves(&buf);
 }
 
 static uint16_t target_port(void)
@@ -169,7 +141,7 @@ static void datagrams_of_garbage_harm_nobody(void)
 	api_pair_works(&honest, &buf);
 	check_await(attacker);
 	others_are_served();
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 	check_join(attacker);
 }
 
@@ -218,19 +190,6 @@ static void ask_by_hand(void *arg)
 	check_await(CHECK_PARENT);
 }
 
-static void turn_down(DAT_CR_HANDLE cr)
-{
-	unsigned int sum = 0;
-	DAT_CR_PARAM param;
-
-	REQUIRE_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
-	CHECK(param.private_data_size <= api.prov.max_private_data_size);
-	for (DAT_COUNT i = 0; i < param.private_data_size; i++)
-		sum += ((const unsigned char *)param.private_data)[i];
-	CHECK(sum <= 255u * (unsigned int)param.private_data_size);
-	REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
-}
-
 /* The attacker never confirms, so the attempt ends by a limit, or at once if the kernel refuses the request's values. */
 static void accept_in_vain(DAT_CR_HANDLE cr)
 {
@@ -263,11 +222,11 @@ static void requests_by_hand_are_shown_and_their_accept_ends(void)
 		if (shown++ % 4 == 0)
 			accept_in_vain(event.event_data.cr_arrival_event_data.cr_handle);
 		else
-			turn_down(event.event_data.cr_arrival_event_data.cr_handle);
+			victim_turns_down(event.event_data.cr_arrival_event_data.cr_handle);
 		api_pair_works(&honest, &buf);
 	}
 	CHECK(shown > 0);
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 	others_are_served();
 	check_signal(attacker);
 	check_join(attacker);
@@ -443,7 +402,7 @@ static void answers_by_hand_end_the_attempt(void)
 	check_put(attacker, &me, sizeof(me));
 	for (unsigned int i = 0; i < REPLIES; i++)
 		ask_attacker();
-	CHECK(lines_of(check_stderr_end()) <= FEW_LINES);
+	CHECK(victim_lines(check_stderr_end()) <= FEW_LINES);
 	check_signal(attacker);
 	check_join(attacker);
 	others_are_served();
@@ -488,7 +447,7 @@ static void packets_in_the_name_of_a_peer_harm_no_other_connection(void)
 	victim_opens();
 	check_put(attacker, &me, sizeof(me));
 	check_await(attacker);
-	new_ones_are_served();
+	victim_serves(&buf);
 	check_join(attacker);
 }
 

@@ -27,7 +27,7 @@
 	X(TEVD, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD)                                     \
 	X(REGION, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION)                          \
 	X(CREDITS, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS)                               \
-	X(RES_SRQ, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ)                                   \
+	X(SRQ, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ)                                       \
 	X(INTERNAL, DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE)                                            \
 	X(HANDLE, DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)                                              \
 	X(HANDLE_IA, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA)                                    \
@@ -116,5 +116,8 @@ enum datp_err {
 #undef X
 	DATP_ERR_COUNT
 };
+
+/* The name of DATP_ERR_SRQ up to SDK 0.9. */
+#define DATP_ERR_RES_SRQ DATP_ERR_SRQ
 
 #endif

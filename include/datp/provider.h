@@ -11,11 +11,12 @@
  *	static const struct datp_ops my_ops = { .ia_open = my_ia_open, ... };
  *	DATP_PROVIDER("my", my_ops)
  *
- * THE GUARANTEE. A plugin built against this header loads in every later libdatp.so.0. struct
- * datp_ops is sized: libdatp zero-fills its own copy and takes the smaller size, so an older plugin
- * gets defaults and the tail of a newer one is ignored. Slots are only ever appended, never moved.
- * Public heads do not change at all: your part begins where the head ends. What libdatp adds later
- * goes into its own part.
+ * THE GUARANTEE. A plugin built against this header loads in every later libdatp.so.0, also in one of a later major
+ * version of the SDK. struct datp_ops is sized: libdatp zero-fills its own copy and takes the smaller size, so an
+ * older plugin gets defaults, and the tail of a newer one is ignored. Slots are only appended, never moved. Public
+ * heads do not change at all: your part begins where the head ends. What libdatp adds later goes into its own part.
+ * The other structs do not grow either, unless they have a size: what a later SDK says more about an IA comes in
+ * struct datp_ext_attr, and what it says more about a connection comes with a new op or upcall.
  *
  * OBJECTS. libdatp allocates every object in type-stable memory: [libdatp's part][public head][your
  * part]. The handle is the address of the public head, whose first word is the DAT_PROVIDER table.
@@ -82,8 +83,8 @@ using std::memory_order_seq_cst;
 extern "C" {
 #endif
 
-#define DATP_SDK_MAJOR 0
-#define DATP_SDK_MINOR 9
+#define DATP_SDK_MAJOR 1
+#define DATP_SDK_MINOR 0
 
 #define DATP_API __attribute__((visibility("default")))
 

@@ -217,7 +217,7 @@ enum datp_err rdma_srq_create(struct datp_srq *base)
 	if (!srq->srq) {
 		why = errno;
 		say_refused(ia, &asked, why);
-		return why == EINVAL ? DATP_ERR_BAD_ATTR : DATP_ERR_RES_SRQ;
+		return why == EINVAL ? DATP_ERR_BAD_ATTR : DATP_ERR_SRQ;
 	}
 	srq->size = with_room_in_a_cq(ia, init.attr.max_wr);
 	pthread_mutex_init(&srq->lock, NULL);
@@ -230,7 +230,7 @@ static enum datp_err stays(const struct rdma_srq *srq, int32_t max_recv_dtos, co
 	datp_log(2,
 		 "%s: a shared receive queue of %u receives cannot be resized to %d: %s; create it with max_recv_dtos %d",
 		 srq->base.obj.ia->name, srq->size, max_recv_dtos, why, max_recv_dtos);
-	return DATP_ERR_RES_SRQ;
+	return DATP_ERR_SRQ;
 }
 
 static enum datp_err resize_locked(struct rdma_srq *srq, int32_t max_recv_dtos)

@@ -34,7 +34,7 @@ enum datp_err soft_srq_create(struct datp_srq *base)
 	srq->ring = calloc(size, sizeof *srq->ring);
 	srq->mask = size - 1;
 	srq->stalled_end = &srq->stalled;
-	return srq->ring ? DATP_OK : DATP_ERR_RES_SRQ;
+	return srq->ring ? DATP_OK : DATP_ERR_SRQ;
 }
 
 void soft_srq_free(struct datp_srq *base)
@@ -58,7 +58,7 @@ enum datp_err soft_srq_resize(struct datp_srq *base, int32_t max_recv_dtos)
 	struct soft_srqe *ring = calloc(size, sizeof *ring), *old;
 
 	if (!ring)
-		return DATP_ERR_RES_SRQ;
+		return DATP_ERR_SRQ;
 	datp_lock(&base->lock);
 	if (!srq->ring || srq->posted - srq->taken > size) {
 		datp_unlock(&base->lock);
@@ -124,7 +124,7 @@ enum datp_err soft_srq_post_recv(struct datp_srq *base, struct datp_wqe *wqe,
 	if (err)
 		return err;
 	if (srq->posted - srq->taken > srq->mask)
-		return DATP_ERR_RES_SRQ;
+		return DATP_ERR_SRQ;
 	e->wqe = wqe;
 	e->n = n;
 	if (n) /* the list may be NULL */

@@ -95,11 +95,22 @@ SDK_RELEASED = \
 	tests/abi/sdk-0.9/datp/provider.h \
 	tests/abi/sdk-0.9/datp/provider_post.h \
 	tests/abi/sdk-0.9/datp/timer.h \
-	tests/abi/sdk-0.9/datp/wrap.h
+	tests/abi/sdk-0.9/datp/wrap.h \
+	tests/abi/sdk-1.0/datp/bias.h \
+	tests/abi/sdk-1.0/datp/errors.h \
+	tests/abi/sdk-1.0/datp/ext.h \
+	tests/abi/sdk-1.0/datp/fast20.h \
+	tests/abi/sdk-1.0/datp/fork.h \
+	tests/abi/sdk-1.0/datp/lmr_table.h \
+	tests/abi/sdk-1.0/datp/options.h \
+	tests/abi/sdk-1.0/datp/provider.h \
+	tests/abi/sdk-1.0/datp/provider_post.h \
+	tests/abi/sdk-1.0/datp/timer.h \
+	tests/abi/sdk-1.0/datp/wrap.h
 
 # One source is built into one library for each oddity: .libs/odd_ODDITY.so.
 ODD_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_top_builddir)/nowhere
-ODD = odd_none.la odd_sdk01.la odd_sdk02.la watch_sdk02.la odd_sdk03.la watch_sdk03.la odd_sdk04.la watch_sdk04.la odd_sdk05.la watch_sdk05.la odd_sdk06.la watch_sdk06.la odd_sdk07.la watch_sdk07.la odd_sdk08.la watch_sdk08.la odd_sdk09.la watch_sdk09.la odd_cxx.la watch_cxx.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_trait.la odd_trait_sdk04.la odd_small.la odd_slow.la
+ODD = odd_none.la odd_sdk01.la odd_sdk02.la watch_sdk02.la odd_sdk03.la watch_sdk03.la odd_sdk04.la watch_sdk04.la odd_sdk05.la watch_sdk05.la odd_sdk06.la watch_sdk06.la odd_sdk07.la watch_sdk07.la odd_sdk08.la watch_sdk08.la odd_sdk09.la watch_sdk09.la odd_sdk10.la watch_sdk10.la odd_cxx.la watch_cxx.la odd_major.la odd_minor.la odd_future.la odd_short.la odd_null.la odd_need.la odd_trait.la odd_trait_sdk04.la odd_small.la odd_slow.la
 check_LTLIBRARIES += $(ODD)
 odd_none_la_SOURCES = tests/sdk/odd.c
 odd_none_la_LDFLAGS = $(ODD_LDFLAGS)
@@ -172,6 +183,14 @@ watch_sdk09_la_SOURCES = tests/sdk/watch.c
 watch_sdk09_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-0.9 $(AM_CPPFLAGS)
 watch_sdk09_la_LDFLAGS = $(ODD_LDFLAGS)
 watch_sdk09_la_LIBADD = libdatp.la
+odd_sdk10_la_SOURCES = tests/sdk/odd.c
+odd_sdk10_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-1.0 $(AM_CPPFLAGS)
+odd_sdk10_la_LDFLAGS = $(ODD_LDFLAGS)
+odd_sdk10_la_LIBADD = libdatp.la
+watch_sdk10_la_SOURCES = tests/sdk/watch.c
+watch_sdk10_la_CPPFLAGS = -I$(top_srcdir)/tests/abi/sdk-1.0 $(AM_CPPFLAGS)
+watch_sdk10_la_LDFLAGS = $(ODD_LDFLAGS)
+watch_sdk10_la_LIBADD = libdatp.la
 odd_cxx_la_SOURCES = tests/sdk/odd_cxx.cc
 odd_cxx_la_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
 odd_cxx_la_LDFLAGS = $(ODD_LDFLAGS)

@@ -45,6 +45,8 @@ odd_sdk08        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk08      nonthreadsafe  DAT_SUCCESS             -
 odd_sdk09        nonthreadsafe  DAT_SUCCESS             -
 watch_sdk09      nonthreadsafe  DAT_SUCCESS             -
+odd_sdk10        nonthreadsafe  DAT_SUCCESS             -
+watch_sdk10      nonthreadsafe  DAT_SUCCESS             -
 odd_cxx          nonthreadsafe  DAT_SUCCESS             -
 watch_cxx        nonthreadsafe  DAT_SUCCESS             -
 odd_minor        nonthreadsafe  DAT_SUCCESS             -
@@ -99,23 +101,11 @@ while read -r mock safety result message; do
 	tap "sdk: $mock is spoken of as it should" says "$mock" $line "$message"
 done <<<"$table"
 tap 'sdk: afterwards the others open as before' test "$(tail -n 3 "$tap_dir/out" | grep -c ' DAT_SUCCESS$')" -eq 3
-tap 'sdk: dump takes a plugin of SDK 0.1' tap_holds '^sdk=0.1$' ./datctl dump "$libs/odd_sdk01.so"
-tap 'sdk: dump takes a plugin of SDK 0.2' tap_holds '^sdk=0.2$' ./datctl dump "$libs/odd_sdk02.so"
-tap 'sdk: dump takes a wrapper of SDK 0.2' tap_holds '^sdk=0.2$' ./datctl dump "$libs/watch_sdk02.so"
-tap 'sdk: dump takes a plugin of SDK 0.3' tap_holds '^sdk=0.3$' ./datctl dump "$libs/odd_sdk03.so"
-tap 'sdk: dump takes a wrapper of SDK 0.3' tap_holds '^sdk=0.3$' ./datctl dump "$libs/watch_sdk03.so"
-tap 'sdk: dump takes a plugin of SDK 0.4' tap_holds '^sdk=0.4$' ./datctl dump "$libs/odd_sdk04.so"
-tap 'sdk: dump takes a wrapper of SDK 0.4' tap_holds '^sdk=0.4$' ./datctl dump "$libs/watch_sdk04.so"
-tap 'sdk: dump takes a plugin of SDK 0.5' tap_holds '^sdk=0.5$' ./datctl dump "$libs/odd_sdk05.so"
-tap 'sdk: dump takes a wrapper of SDK 0.5' tap_holds '^sdk=0.5$' ./datctl dump "$libs/watch_sdk05.so"
-tap 'sdk: dump takes a plugin of SDK 0.6' tap_holds '^sdk=0.6$' ./datctl dump "$libs/odd_sdk06.so"
-tap 'sdk: dump takes a wrapper of SDK 0.6' tap_holds '^sdk=0.6$' ./datctl dump "$libs/watch_sdk06.so"
-tap 'sdk: dump takes a plugin of SDK 0.7' tap_holds '^sdk=0.7$' ./datctl dump "$libs/odd_sdk07.so"
-tap 'sdk: dump takes a wrapper of SDK 0.7' tap_holds '^sdk=0.7$' ./datctl dump "$libs/watch_sdk07.so"
-tap 'sdk: dump takes a plugin of SDK 0.8' tap_holds '^sdk=0.8$' ./datctl dump "$libs/odd_sdk08.so"
-tap 'sdk: dump takes a wrapper of SDK 0.8' tap_holds '^sdk=0.8$' ./datctl dump "$libs/watch_sdk08.so"
-tap 'sdk: dump takes a plugin of SDK 0.9' tap_holds '^sdk=0.9$' ./datctl dump "$libs/odd_sdk09.so"
-tap 'sdk: dump takes a wrapper of SDK 0.9' tap_holds '^sdk=0.9$' ./datctl dump "$libs/watch_sdk09.so"
+for version in 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.0; do
+	tap "sdk: dump takes a plugin of SDK $version" tap_holds "^sdk=$version\$" ./datctl dump "$libs/odd_sdk${version/./}.so"
+	[ $version = 0.1 ] || # which has no wrappers
+		tap "sdk: dump takes a wrapper of SDK $version" tap_holds "^sdk=$version\$" ./datctl dump "$libs/watch_sdk${version/./}.so"
+done
 tap 'sdk: dump says of a later one what is ignored' tap_holds '^ignored=1$' ./datctl dump "$libs/odd_future.so"
 tap 'sdk: dump fails for one that does not load' tap_status 1 ./datctl dump "$libs/odd_need.so"
 tap 'sdk: dump names the duty' grep -q '^why=DUTY-04: ' <(./datctl dump "$libs/odd_null.so")

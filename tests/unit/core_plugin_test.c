@@ -137,7 +137,7 @@ static void another_major_is_refused(void)
 	plugin.sdk_major = DATP_SDK_MAJOR + 1;
 	CHECK(!plugin_negotiate(&plugin, &total));
 	text = datp_plugin_why();
-	CHECK_HAS_STR(text, "SDK 1.");
+	CHECK_HAS_STR(text, "SDK 2.");
 	CHECK_HAS_STR(text, "rebuild the plugin");
 }
 

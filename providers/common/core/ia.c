@@ -41,7 +41,7 @@ uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
 		max = attr->max_rmrs;
 		break;
 	case DATP_SRQ:
-		*err = attr->srq_supported ? DATP_ERR_RES_SRQ : DATP_ERR_MODEL;
+		*err = attr->srq_supported ? DATP_ERR_SRQ : DATP_ERR_MODEL;
 		max = attr->srq_supported ? attr->max_srqs : 0;
 		break;
 	default:

@@ -252,8 +252,8 @@ static bool version_ok(const struct datp_plugin *desc)
 	if (sdk_is_served(desc->sdk_major))
 		return true;
 	plugin_refuse(
-		"DUTY-03: plugin \"%s\" was built with provider SDK %u.%u, this libdatp serves "
-		"%u.x; install the libdatp of SDK %u, or rebuild the plugin",
+		"DUTY-03: plugin \"%s\" was built with provider SDK %u.%u, and this libdatp serves "
+		"SDKs up to %u.x; install the libdatp of SDK %u, or rebuild the plugin",
 		desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR, desc->sdk_major);
 	return false;
 }

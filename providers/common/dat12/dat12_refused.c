@@ -554,7 +554,7 @@ static bool say_cause(struct refused *r)
 		return say_argument(r) || say_other_parameter(r);
 	if (r->err >= DATP_ERR_STATE && r->err <= DATP_ERR_STATE_SRQ_IN_USE)
 		return say_in_use(r) || say_state(r);
-	if (r->err >= DATP_ERR_MEMORY && r->err <= DATP_ERR_RES_SRQ)
+	if (r->err >= DATP_ERR_MEMORY && r->err <= DATP_ERR_SRQ)
 		return say_resources(r);
 	switch (r->err) {
 	case DATP_ERR_MODEL:

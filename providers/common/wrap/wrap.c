@@ -314,8 +314,8 @@ bool wrap_negotiate(const struct datp_wrapper *desc, struct datp_wrap_ops *ops)
 	size_t size = desc->ops_size < sizeof(*ops) ? desc->ops_size : sizeof(*ops);
 
 	if (!sdk_is_served(desc->sdk_major)) {
-		plugin_refuse("DUTY-03: wrapper \"%s\" was built with provider SDK %u.%u, this "
-			      "libdatp serves %u.x; install the libdatp of SDK %u, or rebuild it",
+		plugin_refuse("DUTY-03: wrapper \"%s\" was built with provider SDK %u.%u, and this "
+			      "libdatp serves SDKs up to %u.x; install the libdatp of SDK %u, or rebuild it",
 			      desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,
 			      desc->sdk_major);
 		return false;

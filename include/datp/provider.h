@@ -409,9 +409,10 @@ struct datp_ops {
 
 	/*
 	 * IA. REQUIRED: ia_open, ia_close, ia_query. ia_open gets the instance data of the line in dat.conf,
-	 * without the words that begin with allow=, which libdatp handles (dat.conf(5)). It sets ia->address
-	 * and may add watches with datp_loop_add(). ia_close is called when every object has been freed and the
-	 * service thread has been joined; it cannot fail.
+	 * without the words that begin with allow= or counters=, which libdatp handles (dat.conf(5)). A later
+	 * libdatp takes no others, unless they begin with dat_. ia_open sets ia->address and may add watches with
+	 * datp_loop_add(). ia_close is called when every object has been freed and the service thread has been
+	 * joined; it cannot fail.
 	 */
 	enum datp_err (*ia_open)(struct datp_ia *ia, const char *params);
 	void (*ia_close)(struct datp_ia *ia);

@@ -56,8 +56,9 @@ DATP_API void datp_timer_set_by(struct datp_ia *ia, struct datp_timer *timer, ui
 
 /*
  * Cancels a timer. When this has returned, the callback is not running and will not run, so the timer's memory
- * can be freed. On the service thread it does not wait: there no other callback is running, and a callback may
- * cancel its own timer and free its memory. Returns true if the timer was set. The caller holds no lock that the
+ * can be freed. On the service thread of the IA it does not wait: there no other callback is running, and a callback
+ * may cancel its own timer and free its memory. A callback cancels only timers of its own IA, because two service
+ * threads would wait for each other. Returns true if the timer was set. The caller holds no lock that the
  * callback takes. It may also be called in ia_close.
  */
 DATP_API bool datp_timer_cancel(struct datp_ia *ia, struct datp_timer *timer);

@@ -26,6 +26,7 @@ API_TESTS = tests/api/bias_test \
 	tests/api/allow_test \
 	tests/api/broken_test \
 	tests/api/diag_test \
+	tests/api/limit_test \
 	tests/api/order_test \
 	tests/api/srq_test \
 	tests/api/peer_test \
@@ -102,6 +103,10 @@ tests_api_broken_test_LDADD = $(API_LIBS)
 tests_api_diag_test_SOURCES = tests/api/diag_test.c
 tests_api_diag_test_CPPFLAGS = $(API_CPPFLAGS)
 tests_api_diag_test_LDADD = $(API_LIBS)
+
+tests_api_limit_test_SOURCES = tests/api/limit_test.c
+tests_api_limit_test_CPPFLAGS = $(API_CPPFLAGS)
+tests_api_limit_test_LDADD = $(API_LIBS)
 
 tests_api_order_test_SOURCES = tests/api/order_test.c
 tests_api_order_test_CPPFLAGS = $(API_CPPFLAGS)

@@ -448,6 +448,52 @@ static void refuses(void)
 	report("what is not served is refused, with the subtypes of 2.0");
 }
 
+/* The number asked for is one above the limit, which the warning names. stderr is a file. */
+static void names_the_limit(DAT_RETURN ret, const char *object, const char *name, DAT_COUNT limit, const char *limit_name)
+{
+	char words[256], text[4096] = "";
+
+	returns(DAT_GET_TYPE(ret), DAT_INVALID_PARAMETER, "more than the adapter's limit");
+	expect(pread(STDERR_FILENO, text, sizeof(text) - 1, 0) >= 0, "the messages can be read");
+	snprintf(words, sizeof(words), ": no %s with %s %d: the adapter has a limit of %d (%s)", object, name, (int)limit + 1,
+		 (int)limit, limit_name);
+	if (!strstr(text, words))
+		printf("# said: %s\n", text);
+	expect(strstr(text, words) != NULL, words);
+}
+
+static void names_limits(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1, .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_SRQ_HANDLE srq, none;
+	DAT_IA_ATTR can;
+	DAT_EVD_HANDLE evd;
+	FILE *messages = tmpfile();
+	int kept = dup(STDERR_FILENO);
+
+	if (messages == NULL || kept < 0 || dup2(fileno(messages), STDERR_FILENO) < 0) {
+		expect(0, "stderr can be caught");
+		goto end;
+	}
+	SUCCEEDS(dat_ia_query(ia, &evd, DAT_IA_ALL, &can, 0, NULL));
+	SUCCEEDS(dat_srq_create(ia, pz, &attr, &srq));
+	names_the_limit(dat_evd_create(ia, can.max_evd_qlen + 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd), "EVD",
+			"evd_min_qlen", can.max_evd_qlen, "max_evd_qlen");
+	names_the_limit(dat_srq_resize(srq, can.max_recv_per_srq + 1), "SRQ", "max_recv_dtos", can.max_recv_per_srq,
+			"max_recv_per_srq");
+	attr.max_recv_iov = can.max_iov_segments_per_dto + 1;
+	names_the_limit(dat_srq_create(ia, pz, &attr, &none), "SRQ", "max_recv_iov", can.max_iov_segments_per_dto,
+			"max_iov_segments_per_dto");
+	SUCCEEDS(dat_srq_free(srq));
+	dup2(kept, STDERR_FILENO);
+end:
+	if (kept >= 0)
+		close(kept);
+	if (messages != NULL)
+		fclose(messages);
+	report("a number beyond the limit of the adapter is named by default");
+}
+
 static void ends(void)
 {
 	DAT_EVENT event;
@@ -480,6 +526,7 @@ int main(void)
 	limits_a_message();
 	binds();
 	refuses();
+	names_limits();
 	ends();
 	printf("1..%d\n", tests);
 	return failed != 0;

@@ -34,7 +34,7 @@ slow=/sys/module/siw/parameters/slow_place_ms
 
 prompt=() slowly=() windows=()
 [ $# -gt 0 ] || {
-	set -- ia evd cno mem rmr sp flags allow diag srq data bias ep ep_state consumers habits \
+	set -- ia evd cno mem rmr sp flags allow diag limit srq data bias ep ep_state consumers habits \
 		"conn:disconnect right after accept" "conn:aborts a connect" "conn:goes stale" "conn:loopback" \
 		"conn:nobodys" "conn:conn between processes: private data of every size"
 	prompt=("race:requests are posted while the endpoint is freed")

@@ -335,6 +335,24 @@ void diag_block(struct datp_ia *ia, uint64_t length)
 		 (unsigned long long)ia_attr(ia)->max_lmr_block);
 }
 
+/* Logged once for each attribute and number, because programs may try one number after the other. */
+void diag_too_much(struct datp_ia *ia, const struct limited *what, uint64_t asked)
+{
+	struct {
+		const struct datp_ia *ia;
+		const char *object, *name;
+		uint64_t asked;
+	} key = { ia, what->object, what->name, asked };
+
+	if (!log_once(2, "limit", &key, sizeof(key)))
+		return;
+	core_log(2,
+		 "%s: no %s with %s %llu: the adapter has a limit of %llu (%s); ask for no more, or open an adapter "
+		 "that has more (datctl show prints the limits)",
+		 ia->name, what->object, what->name, (unsigned long long)asked,
+		 (unsigned long long)what->limit, what->limit_name);
+}
+
 void diag_mixed(struct datp_evd *evd, const char *part, enum evd_stream stream,
 		enum evd_stream clash)
 {

@@ -45,6 +45,15 @@ void diag_listen(struct datp_ia *ia, uint64_t qual, enum datp_err err);
 void diag_memory(struct datp_ia *ia, uint64_t length, enum datp_err err);
 /* A registration is refused, because the region is longer than any that the adapter registers. */
 void diag_block(struct datp_ia *ia, uint64_t length);
+/* An attribute of an object, and the attribute of its IA that limits it, by the names that both have in the standard. */
+struct limited {
+	const char *object;	/* the kind of the object, as in "no endpoint with" */
+	const char *name, *limit_name;
+	uint64_t limit;
+};
+
+/* A call is refused, because the program asks for more than its adapter has. */
+void diag_too_much(struct datp_ia *ia, const struct limited *what, uint64_t asked);
 /*
  * An endpoint's stream to an EVD, named by the argument, is refused because that EVD has another
  * stream with other notification flags. This is the standard's rule; the administrator can lift it.

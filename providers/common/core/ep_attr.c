@@ -35,31 +35,10 @@ static bool wrong(const struct wish *wish, const char *name, long long value, co
 	return false;
 }
 
-/* An attribute with a limit of the IA's, by the names that both have in the standard. */
-struct limited {
-	const char *name, *limit_name;
-	uint64_t limit;
-};
-
-/*
- * The program has asked for more than its adapter has, and no return value says so. Logged once for
- * each attribute and number, because programs may try one number after the other.
- */
 static bool too_much(const struct wish *wish, const struct limited *what, uint64_t asked)
 {
-	struct {
-		const struct datp_ia *ia;
-		const char *name;
-		uint64_t asked;
-	} key = { wish->ia, what->name, asked };
-
-	if (!wish->of_peer && log_once(2, "ep_attr", &key, sizeof(key)))
-		core_log(
-			2,
-			"%s: no endpoint with %s %llu: the adapter has a limit of %llu (%s); ask for no "
-			"more, or open an adapter that has more (datctl show prints the limits)",
-			wish->ia->name, what->name, (unsigned long long)asked,
-			(unsigned long long)what->limit, what->limit_name);
+	if (!wish->of_peer)
+		diag_too_much(wish->ia, what, asked);
 	return false;
 }
 
@@ -86,7 +65,7 @@ static bool resolve_size(const struct wish *wish, uint64_t *value, const struct 
 
 /* An attribute and its limit, which have one name in the core. */
 #define LIMITED(attr, can, limit_name) \
-	&(struct limited) { #attr, #limit_name, (uint64_t)(can) }
+	&(struct limited) { "endpoint", #attr, #limit_name, (uint64_t)(can) }
 
 static bool resolve_sizes(const struct wish *wish, struct datp_ep_attr *attr)
 {

@@ -8,6 +8,7 @@
 
 #include "allow.h"
 #include "cm.h"
+#include "diag.h"
 #include "evd.h"
 #include "providers/common/base/futex.h"
 
@@ -183,6 +184,16 @@ static enum datp_err evd_init(struct datp_evd *evd, int32_t qlen, DAT_EVD_FLAGS 
 	return DATP_OK;
 }
 
+static bool qlen_ok(struct datp_ia *ia, int32_t qlen)
+{
+	int32_t limit = ia_attr(ia)->max_evd_qlen;
+
+	if (qlen > limit)
+		diag_too_much(ia, &(struct limited){ "EVD", "evd_min_qlen", "max_evd_qlen", (uint64_t)limit },
+			      (uint64_t)qlen);
+	return qlen > 0 && qlen <= limit;
+}
+
 enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
 			 DAT_EVD_FLAGS flags, struct datp_evd **out)
 {
@@ -190,7 +201,7 @@ enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
 	struct datp_evd *evd;
 	enum datp_err err;
 
-	if (qlen <= 0 || qlen > ia_attr(ia)->max_evd_qlen)
+	if (!qlen_ok(ia, qlen))
 		return DATP_ERR_BAD_QLEN;
 	if (!flags || ((unsigned int)flags & ~EVD_FLAGS_ALL))
 		return DATP_ERR_BAD_FLAGS;
@@ -237,7 +248,7 @@ enum datp_err evd_resize(struct datp_evd *evd, int32_t asked)
 	uint32_t qlen, notes, more = 0;
 	enum datp_err err = DATP_OK;
 
-	if (asked <= 0 || asked > ia_attr(evd->obj.ia)->max_evd_qlen)
+	if (!qlen_ok(evd->obj.ia, asked))
 		return DATP_ERR_BAD_QLEN;
 	qlen = qlen_round(evd->obj.ia, asked);
 	notes = notes_wanted(evd->flags, qlen);

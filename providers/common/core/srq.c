@@ -82,15 +82,37 @@ static struct srq_store *stores_take(struct datp_srq *srq)
 	return stores;
 }
 
+/* Returns whether the number is not above the limit, and logs it if it is. */
+static bool within(struct datp_ia *ia, int32_t value, const struct limited *what)
+{
+	if (value > (int32_t)what->limit)
+		diag_too_much(ia, what, (uint64_t)value);
+	return value <= (int32_t)what->limit;
+}
+
+static bool recv_dtos_ok(struct datp_ia *ia, int32_t max_recv_dtos)
+{
+	return max_recv_dtos > 0 &&
+	       within(ia, max_recv_dtos,
+		      &(struct limited){ "SRQ", "max_recv_dtos", "max_recv_per_srq",
+					 (uint64_t)ia_attr(ia)->max_recv_per_srq });
+}
+
+static bool recv_iov_ok(struct datp_ia *ia, int32_t max_recv_iov)
+{
+	return max_recv_iov >= 0 &&
+	       within(ia, max_recv_iov,
+		      &(struct limited){ "SRQ", "max_recv_iov", "max_iov_segments_per_dto",
+					 (uint64_t)ia_attr(ia)->max_iov_per_dto });
+}
+
 static enum datp_err attr_check(struct datp_ia *ia, int32_t max_recv_dtos, int32_t max_recv_iov,
 				int32_t low_watermark)
 {
-	const struct datp_ia_attr *attr = ia_attr(ia);
-
-	if (!attr->srq_supported)
+	if (!ia_attr(ia)->srq_supported)
 		return DATP_ERR_MODEL;
-	if (max_recv_dtos <= 0 || max_recv_dtos > attr->max_recv_per_srq || max_recv_iov < 0 ||
-	    max_recv_iov > attr->max_iov_per_dto || low_watermark != DAT_SRQ_LW_DEFAULT)
+	if (!recv_dtos_ok(ia, max_recv_dtos) || !recv_iov_ok(ia, max_recv_iov) ||
+	    low_watermark != DAT_SRQ_LW_DEFAULT)
 		return DATP_ERR_BAD_ATTR;
 	return DATP_OK;
 }
@@ -243,7 +265,7 @@ enum datp_err srq_resize(struct datp_srq *srq, int32_t max_recv_dtos)
 	struct srq_store *store = NULL;
 	enum datp_err err = DATP_OK;
 
-	if (max_recv_dtos <= 0 || max_recv_dtos > ia_attr(srq->obj.ia)->max_recv_per_srq)
+	if (!recv_dtos_ok(srq->obj.ia, max_recv_dtos))
 		return DATP_ERR_BAD_QLEN;
 	/*
 	 * Only this changes `elements`, and the consumer has to prevent concurrent resizes of an

@@ -244,16 +244,17 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 }
 
 /*
+ * Looks at all connections but that of `ended`, which may be NULL.
  * `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. With one, the context is that
  * of a window whose bind has been executed and that has been invalidated. Then other binds do not count, because they do not
  * access memory. If they did, two sides that execute such messages to each other's SRQs would each find the other one's
  * execution lock held with a bind behind the message, and put off both receives.
  */
-static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over)
+static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over, const struct soft_ep *ended)
 {
 	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
 
-	if (!quiet) /* the peer has overwritten the result of the bind */
+	if (!quiet) /* a peer has made up the context */
 		return true;
 	soft_fence(); /* as above */
 	datp_lock(&ia->lock);
@@ -261,7 +262,7 @@ static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const stru
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
 		struct queue ours, theirs;
 
-		if (!ep || !ep->rport)
+		if (!ep || !ep->rport || ep == ended)
 			continue;
 		ours = (struct queue){ ep->port, &ep->layout, true, !over };
 		theirs = (struct queue){ ep->rport, &ep->rlayout, false, !over };
@@ -272,12 +273,12 @@ static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const stru
 	return quiet;
 }
 
-bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late)
+bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late)
 {
-	return mr_quiet(ia, context, late, NULL);
+	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, NULL, ep->open ? NULL : ep);
 }
 
 bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late)
 {
-	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, ep);
+	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, ep, NULL);
 }

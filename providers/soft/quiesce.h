@@ -17,11 +17,11 @@
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies);
 
 /*
- * The same without waiting, for a window that has been bound anew. Returns false if an access
- * through the old context may still be going on; if `late`, those connections are broken. The
- * caller may hold any lock but soft_ia.lock.
+ * The same without waiting, for a window that has been bound anew over this endpoint. Returns false if an access through the old
+ * context may still be going on; if `late`, those connections are broken. If the endpoint's own connection is ending, the teardown
+ * has awaited what goes on over it. The caller holds the EP lock, and not soft_ia.lock.
  */
-bool soft_mr_quiet(struct soft_ia *ia, uint32_t context, bool late);
+bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late);
 
 /*
  * The same for a window that the peer of this endpoint has invalidated: what that peer has posted itself has been executed, or

@@ -450,7 +450,7 @@ static uint8_t old_value_store(const struct soft_ep *ep, const struct soft_sqe *
 	return DAT_DTO_SUCCESS;
 }
 
-void soft_sq_reap(struct soft_ep *ep)
+bool soft_sq_flush(struct soft_ep *ep, bool late)
 {
 	struct datp_wq *sq = &ep->base.sq;
 	/* acquire: makes the statuses and the data of RDMA reads visible */
@@ -465,8 +465,8 @@ void soft_sq_reap(struct soft_ep *ep)
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
 		uint8_t status = soft_status(SOFT_ONCE(e->status));
 
-		if (wqe->op == DATP_BIND && !soft_bind_may_complete(ep, e, wqe))
-			break;
+		if (wqe->op == DATP_BIND && !soft_bind_may_complete(ep, wqe, late))
+			return false;
 		if (wqe->op == DATP_BIND && status == DAT_DTO_SUCCESS)
 			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);
 		if ((wqe->op == DATP_CMP_SWAP || wqe->op == DATP_FETCH_ADD) && status == DAT_DTO_SUCCESS)
@@ -478,6 +478,12 @@ void soft_sq_reap(struct soft_ep *ep)
 	}
 	if (ep->draining && soft_requests_done(ep))
 		soft_ep_drained(ep);
+	return true;
+}
+
+void soft_sq_reap(struct soft_ep *ep)
+{
+	(void)soft_sq_flush(ep, false);
 }
 
 /*

@@ -40,6 +40,8 @@ bool soft_recv_is_ahead(const struct soft_ep *ep, uint32_t msg);
 bool soft_recv_filled(const struct soft_ep *ep);
 /* Completes requests that the peer or we executed. EP lock. */
 void soft_sq_reap(struct soft_ep *ep);
+/* The same at the end of a connection. Returns false if a bind is withheld, which happens only if it is not `late`. EP lock. */
+bool soft_sq_flush(struct soft_ep *ep, bool late);
 
 /* Ops. */
 int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);

@@ -151,7 +151,7 @@ struct soft_desc {
 	struct datp_sge sge[];
 };
 
-/* A queued request. Written by the owner; `status`, `bind_old` and `old` by the executor that executes it. */
+/* A queued request. Written by the owner; `status` and `old` by the executor that executes it. */
 struct soft_sqe {
 	uint8_t op, status, solicited;
 	/*
@@ -167,7 +167,6 @@ struct soft_sqe {
 	union {
 		struct { /* DATP_BIND */
 			uint32_t bind_priv, bind_lmr, bind_gen;
-			uint32_t bind_old; /* executor: the context that this bind ended, or 0 */
 		};
 		struct { /* DATP_CMP_SWAP, DATP_FETCH_ADD */
 			union {

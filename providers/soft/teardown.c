@@ -124,8 +124,8 @@ static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 }
 
 /*
- * The accesses of this connection have ended: delivers what has arrived. Returns false if a receive is withheld because of an
- * access over another connection (withheld.c), which does not happen if it is `late`.
+ * The accesses of this connection have ended: delivers what has arrived, and completes what has been executed. Returns false if a
+ * receive or a bind is withheld because of an access over another connection (withheld.c), which does not happen if it is `late`.
  */
 static bool teardown_deliver(struct soft_ep *ep, bool late)
 {
@@ -138,13 +138,14 @@ static bool teardown_deliver(struct soft_ep *ep, bool late)
 		soft_exec_take_back(ep->port);
 	datp_lock(&ep->base.lock);
 	delivered = soft_recv_flush(ep, ep->teardown.deliver, late);
+	delivered = soft_sq_flush(ep, late) && delivered;
 	datp_unlock(&ep->base.lock);
 	return delivered;
 }
 
 /*
  * Waits until `until` for the accesses of this connection, unless they are over (`quiet`), and then for one that withholds a
- * receive, and delivers what has arrived. Returns true if the accesses of this connection have ended.
+ * receive or a bind, and delivers what has arrived. Returns true if the accesses of this connection have ended.
  */
 static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until)
 {
@@ -156,12 +157,11 @@ static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until)
 	return quiet;
 }
 
-/* Completes what has been executed. */
+/* Delivers and completes all of it. */
 static void teardown_complete(struct soft_ep *ep)
 {
 	(void)teardown_deliver(ep, true);
 	datp_lock(&ep->base.lock);
-	soft_sq_reap(ep);
 	soft_recv_discard(ep);
 	if (ep->base.srq)
 		soft_srq_forget(ep);

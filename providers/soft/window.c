@@ -158,18 +158,36 @@ static struct soft_binding *binding_find(struct soft_binding *list, const struct
 	return list;
 }
 
-uint32_t soft_window_before(struct soft_ia *ia, const struct datp_wqe *wqe)
+/*
+ * Returns true if accesses through `other` are over when `binding` has completed. A record without a length is that of an unbind,
+ * or void. windows_lock
+ */
+static bool binding_ends(struct soft_ia *ia, const struct soft_binding *binding, const struct soft_binding *other)
 {
-	const struct soft_binding *binding;
-	uint32_t context;
+	const struct soft_mr *mr = &ia->mr[SOFT_MR_INDEX(other->context)];
+
+	if (other == binding || (!other->range.len && !other->untold))
+		return false;
+	/* relaxed: if another endpoint's bind may be the later one, the table says whether it is, and either answer is right */
+	return binding_is_after(binding, other) ||
+	       atomic_load_explicit(&mr->context, memory_order_relaxed) != other->context;
+}
+
+uint32_t soft_window_ended_by(struct soft_ia *ia, const struct datp_wqe *wqe, uint64_t *before)
+{
+	const struct soft_binding *binding, *other;
+	uint32_t context = 0;
 
 	datp_lock(&ia->windows_lock);
+	other = *windows_of_bind(ia, wqe);
 	binding = binding_find(*windows_of_bind(ia, wqe), wqe);
-	/* the newest comes first; a record without a length is that of an unbind, or void */
-	do
-		binding = binding ? binding->next : NULL;
-	while (binding && !binding->range.len && !binding->untold);
-	context = binding ? binding->context : 0;
+	/* the newest comes first */
+	while (other && binding && (other->number >= *before || !binding_ends(ia, binding, other)))
+		other = other->next;
+	if (other && binding) {
+		context = other->context;
+		*before = other->number;
+	}
 	datp_unlock(&ia->windows_lock);
 	return context;
 }

@@ -16,10 +16,11 @@ void soft_windows_fini(struct soft_ia *ia);
 enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe, uint32_t context,
 			       const struct soft_range *range);
 /*
- * Returns the context of the binding that the bind posted as `wqe` has followed, or 0 if there was none, or if it has been
- * invalidated and the program has been told. EP lock.
+ * Returns the context of a binding of the RMR that is over when the bind posted as `wqe` completes, or 0 if there is none. The
+ * first call has UINT64_MAX in *before, and each further one finds an earlier binding. One that has been invalidated is over, too,
+ * until the program has been told. EP lock.
  */
-uint32_t soft_window_before(struct soft_ia *ia, const struct datp_wqe *wqe);
+uint32_t soft_window_ended_by(struct soft_ia *ia, const struct datp_wqe *wqe, uint64_t *before);
 /*
  * The bind that was posted as `wqe` has been executed, and no thread with a right to do so still
  * accesses the range that it replaces. Drops the record of that range; when this returns, the

@@ -67,34 +67,35 @@ void soft_bind_forget(struct soft_ep *ep)
 }
 
 /*
- * Returns true if no access through the previous binding of a window is still going on: then the
- * bind completes. Otherwise the tick checks again. A peer that has not ended its access within the
- * bound loses its right to access our memory.
+ * Returns true if no access is still going on through a binding that this bind has ended. If it is `late`, the connections over
+ * which one goes on are broken. Our own records say which bindings these are: peers can write to the request.
  */
-static bool bind_is_quiet(struct soft_ep *ep, uint32_t old)
+static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	bool late = ep->bind_until && soft_now_ms() >= ep->bind_until;
+	uint64_t before = UINT64_MAX;
+	uint32_t context;
+	bool quiet = true;
 
-	/* when the connection has ended, the ports are closed */
-	if (!ep->open || soft_mr_quiet(ia, old & ~SOFT_MR_BINDING, late) || late) {
+	while ((quiet || late) && (context = soft_window_ended_by(ia, wqe, &before)))
+		quiet = soft_mr_quiet(ep, context, late) && quiet;
+	return quiet;
+}
+
+bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool late)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	late = late || (ep->bind_until && soft_now_ms() >= ep->bind_until);
+	if (bind_is_quiet(ep, wqe, late) || late) {
 		soft_bind_forget(ep);
 		return true;
 	}
-	if (!ep->bind_until) {
+	/* at the end of the connection, the teardown looks again, within its own bound */
+	if (ep->open && !ep->bind_until) {
 		ep->bind_until = soft_bound(ia);
 		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
 		soft_tick_set(ia);
 	}
 	return false;
-}
-
-bool soft_bind_may_complete(struct soft_ep *ep, const struct soft_sqe *e, const struct datp_wqe *wqe)
-{
-	uint32_t old = SOFT_ONCE(e->bind_old);
-
-	/* the executor has found nothing if a peer has invalidated the window before; accesses may still go on */
-	if (!old)
-		old = soft_window_before(soft_ia(ep->base.obj.ia), wqe);
-	return !old || bind_is_quiet(ep, old);
 }

@@ -16,9 +16,12 @@ bool soft_withheld_waits(struct soft_ep *ep, bool late);
 /* Withholds the receive no longer, so that the caller completes it; nobody accesses memory through the window. EP lock. */
 struct datp_wqe *soft_withheld_end(struct soft_ep *ep);
 
-/* Returns true if a bind that has been executed may complete. Otherwise the tick looks again. EP lock. */
-bool soft_bind_may_complete(struct soft_ep *ep, const struct soft_sqe *e, const struct datp_wqe *wqe);
-/* The connection ends, so a bind that waits for old accesses does not wait any longer. EP lock. */
+/*
+ * Returns true if a bind that has been executed may complete. Otherwise the tick looks again, or, if the connection is ending, the
+ * teardown. If the bound has passed or it is `late`, it may, and the connections over which an access goes on are broken. EP lock.
+ */
+bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool late);
+/* The connection ends, so the tick does not look at a bind that waits for old accesses any more. EP lock. */
 void soft_bind_forget(struct soft_ep *ep);
 
 #endif

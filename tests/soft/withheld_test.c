@@ -63,10 +63,9 @@ static void open_with(uint32_t patience_ms)
 	api_pair_works(&pair, &buf);
 }
 
-/* The same with an SRQ for pair.b. */
 /*
- * These tests rewrite a request that is posted, as a peer can, while the service thread may read it. The sanitizer would report
- * that race, which a peer cannot be kept from.
+ * The same with an SRQ for pair.b. These tests rewrite a request that is posted, as a peer can, while the service thread may read
+ * it. The sanitizer would report that race, which a peer cannot be kept from.
  */
 static void open_shared(uint32_t patience_ms)
 {
@@ -278,6 +277,71 @@ static void bind_over_another_connection_waits(void)
 	bind_waits_as_well(&pair.a);
 }
 
+/* Two binds are under way over two connections: neither tells the program that the first binding is over before it is. */
+static void two_binds_wait(void)
+{
+	open_with(LONG_MS);
+	writer_begins();
+	began = check_now_ms();
+	bind_rmr(&pair.b, 4);
+	bind_rmr(&pair.a, 5);
+	nothing_comes(pair.b.request);
+	nothing_comes(pair.a.request);
+	at_once("the binds were posted");
+	writer_ends();
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	API_BIND(pair.a.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	at_once("the binds completed");
+}
+
+/* The RMR is unbound over a connection that ends then. The unbind completes when nobody accesses the memory any more. */
+static void begin_unbind(uint32_t patience_ms)
+{
+	open_with(patience_ms);
+	writer_begins();
+	began = check_now_ms();
+	where.segment_length = 0;
+	bind_rmr(&pair.b, 4);
+	nothing_comes(pair.b.request);
+}
+
+static void peer_ends_the_connection_of_an_unbind(void)
+{
+	begin_unbind(LONG_MS);
+	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	service_goes_on();
+	at_once("the service thread answered");
+	nothing_comes(pair.b.request);
+	nothing_comes(pair.b.connect);
+	writer_ends();
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	at_once("the end was reported");
+}
+
+static void peer_ends_the_connection_of_an_unbind_and_the_bound_passes(void)
+{
+	begin_unbind(SHORT_MS);
+	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	/* the writer has lost its right before the program is told */
+	CHECK_EQ_INT(atomic_load(&soft_of(&writer.b)->port->open), 0);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+}
+
+static void this_side_ends_the_connection_of_an_unbind(void)
+{
+	begin_unbind(SHORT_MS);
+	CHECK_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	CHECK_EQ_INT(atomic_load(&soft_of(&writer.b)->port->open), 0);
+	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+}
+
 /* The connection ends meanwhile. What has arrived completes; the service thread does not wait. */
 static void peer_ends_the_connection(void)
 {
@@ -464,6 +528,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_behind_it_keep_their_order),
 	CHECK_TEST(bind_over_its_connection_waits),
 	CHECK_TEST(bind_over_another_connection_waits),
+	CHECK_TEST(two_binds_wait),
+	CHECK_TEST(peer_ends_the_connection_of_an_unbind),
+	CHECK_TEST(peer_ends_the_connection_of_an_unbind_and_the_bound_passes),
+	CHECK_TEST(this_side_ends_the_connection_of_an_unbind),
 	CHECK_TEST(peer_ends_the_connection),
 	CHECK_TEST(peer_ends_the_connection_and_the_bound_passes),
 	CHECK_TEST(this_side_ends_the_connection),

@@ -247,7 +247,7 @@ static void say_another(const struct rdma_cqset *set, bool requests_only)
 static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need, uint32_t whole,
 				bool requests_only)
 {
-	uint32_t size = whole, spare = spare_of(set, whole), have = 0;
+	uint32_t size = whole, spare, have = 0;
 	bool stays = false;
 	enum datp_err err;
 
@@ -258,6 +258,8 @@ static enum datp_err cq_another(struct rdma_cqset *set, uint32_t need, uint32_t 
 	}
 	if (have && size < have + CQ_MORE)
 		size = have + CQ_MORE;
+	/* only the first; with spare entries it is within the device's limit, so as many are charged as it gets */
+	spare = have ? 0 : spare_of(set, whole);
 	err = cq_add(set, size + spare, spare, requests_only);
 	if (!err)
 		set->ia->cq_spare -= spare;

@@ -168,6 +168,26 @@ static void least_number_does_not_use_up_the_spare_entries(void)
 	CHECK(ia.cq_spare > 0);
 }
 
+/* The adapter's spare entries are for first queues, so a queue beside the first one leaves them to other EVDs. */
+static void second_queue_of_an_evd_takes_no_spare_entries(void)
+{
+	struct rdma_cq *first;
+	uint32_t left;
+
+	ia.dev.max_cqe = 40000; /* so the second queue, longer than the first, has no place for as many as the first has */
+	evd_made(set);
+	first = connected(set, DEEP);
+	CHECK(first->spare > 0);
+	left = ia.cq_spare;
+	CHECK_EQ_INT(left, RDMA_CQ_SPARE - first->spare);
+	while (set->live == 1)
+		connected(set, DEEP);
+	CHECK_EQ_INT(ia.cq_spare, left);
+	while (set->live == 2)
+		connected(set, DEEP);
+	CHECK_EQ_INT(ia.cq_spare, left);
+}
+
 static void a_queue_that_can_be_resized_is_the_only_one(void)
 {
 	struct rdma_cq *first;
@@ -209,6 +229,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(receives_share_a_queue_longer_than_requests),
 	CHECK_TEST(deep_endpoints_behind_a_small_one_share_its_queue),
 	CHECK_TEST(least_number_does_not_use_up_the_spare_entries),
+	CHECK_TEST(second_queue_of_an_evd_takes_no_spare_entries),
 	CHECK_TEST(a_queue_that_can_be_resized_is_the_only_one),
 	CHECK_END
 };

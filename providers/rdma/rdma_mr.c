@@ -116,6 +116,17 @@ static bool fits_signed(const struct ibv_mr *mr)
 }
 
 /*
+ * For libdatp, a context of 0 means that there is none: its table would give the region another one, which the device does not
+ * know. The rkey is used only if peers have a right; some devices leave it at 0 otherwise.
+ */
+static bool has_contexts(const struct ibv_mr *mr, int access)
+{
+	const int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+	return mr->lkey && (mr->rkey || !(access & remote));
+}
+
+/*
  * Returns how often a region is registered at most. Each registration pins the whole region, and
  * counts against the memory that the process may lock. So a large region is registered a few times
  * only: one of 32 MiB or more has a large key in one case of eight.
@@ -129,27 +140,31 @@ static int draws_of(size_t len)
 
 /*
  * Programs keep contexts in signed variables. Some devices (siw) choose random keys, and every
- * second one is too large. In this case the region is registered again, until only one region in
+ * second one is too large. In this case, and if a key is 0, the region is registered again, until only one region in
  * thousands of millions has a large key; the unsuitable registrations are kept meanwhile, so that
- * their keys are not chosen again. A large key is better than none.
+ * their keys are not chosen again. A large key is better than none, and no region has the key 0.
  */
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
-	struct ibv_mr *tries[DRAWS];
-	int most = draws_of(len), n = 0, err;
+	struct ibv_mr *tries[DRAWS], *best = NULL;
+	int most = draws_of(len), n = 0, err = ENOKEY;
 
-	tries[0] = ibv_reg_mr(pd, addr, len, access);
-	while (tries[n] && !fits_signed(tries[n]) && n < most - 1) {
-		n++;
-		tries[n] = ibv_reg_mr(pd, addr, len, access);
+	while (n < most && !(best && fits_signed(best))) {
+		struct ibv_mr *mr = ibv_reg_mr(pd, addr, len, access);
+
+		if (!mr) {
+			err = errno;
+			break;
+		}
+		if (has_contexts(mr, access))
+			best = mr;
+		tries[n++] = mr;
 	}
-	err = errno;
-	if (n && !tries[n])
-		n--;
 	for (int i = 0; i < n; i++)
-		ibv_dereg_mr(tries[i]);
+		if (tries[i] != best)
+			ibv_dereg_mr(tries[i]);
 	errno = err;
-	return tries[n];
+	return best;
 }
 
 /*

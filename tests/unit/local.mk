@@ -29,6 +29,13 @@ tests_unit_rdma_cq_test_SOURCES = tests/unit/rdma_cq_test.c
 tests_unit_rdma_cq_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
 tests_unit_rdma_cq_test_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 tests_unit_rdma_cq_test_LDADD = librdma_core.la libdatp.la $(HARNESS_LIBS)
+
+check_PROGRAMS += tests/unit/rdma_mr_test
+TESTS += tests/unit/rdma_mr_test
+tests_unit_rdma_mr_test_SOURCES = tests/unit/rdma_mr_test.c
+tests_unit_rdma_mr_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
+tests_unit_rdma_mr_test_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
+tests_unit_rdma_mr_test_LDADD = librdma_core.la libdatp.la $(HARNESS_LIBS)
 endif
 
 if !SANITIZED

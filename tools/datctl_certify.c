@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "dat20.h"
 #include "datctl.h"
 
 const char datctl_certify_help[] =
@@ -30,16 +31,19 @@ const char datctl_certify_help[] =
 	"'datconform --ia IA', with its verdicts as JSON. This takes some minutes. The file has\n"
 	"addresses and names of adapters, as 'datctl report' has: read it before you send it.\n"
 	"\n"
-	"  --output FILE       write this file (default certify-IA.txt)\n"
+	"  --api VERSION       as programs of uDAPL 1.2 or 2.0 (default 1.2, and 2.0 for an adapter\n"
+	"                      that has lines for 2.0 only)\n"
+	"  --output FILE       write this file (default certify-IA.txt, and certify-IA-2.0.txt for 2.0)\n"
 	"  --only GLOB         test only these clauses of datconform\n"
 	"  --timeout SECONDS   for each of the programs (default 3600)\n"
 	"\n"
 	"Exit status: 0 all programs succeeded, 1 one did not, or the file cannot be written.\n";
 
-enum { SECONDS = 3600, LOOK_MS = 10, ARGUMENTS = 8 };
+enum { SECONDS = 3600, LOOK_MS = 10, ARGUMENTS = 10 };
 
 struct certify {
 	const char *adapter, *output, *only;
+	bool by_20; /* as programs of uDAPL 2.0 */
 	uint64_t seconds; /* that each program may take */
 	char folder[PATH_MAX]; /* where the programs are: that of datctl itself */
 	int fd; /* of the file */
@@ -187,19 +191,40 @@ static bool run(struct certify *c, char **argv)
 
 /* ------------------------------------------------------------------ all programs */
 
+/* Runs a program as one of the API: PROGRAM, the option for 2.0, and then the arguments that are not NULL. */
+static bool run_by_api(struct certify *c, char **argv)
+{
+	char *with[ARGUMENTS], **next = with;
+
+	*next++ = *argv++;
+	/* datctl has its command first */
+	if (strcmp(with[0], "datctl") == 0)
+		*next++ = *argv++;
+	if (c->by_20) {
+		*next++ = (char *)"--api";
+		*next++ = (char *)"2.0";
+	}
+	while (*argv != NULL)
+		*next++ = *argv++;
+	*next = NULL;
+	return run(c, with);
+}
+
 static bool run_all(struct certify *c)
 {
 	char *ia = (char *)(uintptr_t)c->adapter, *only = (char *)(uintptr_t)c->only;
-	char *programs[][ARGUMENTS] = {
-		{ (char *)"datctl", (char *)"report" },
+	char *report[] = { (char *)"datctl", (char *)"report", NULL };
+	char *programs[][ARGUMENTS - 2] = {
 		{ (char *)"datctl", (char *)"show", ia },
 		{ (char *)"datctl", (char *)"ping", ia },
 		{ (char *)"datperf", (char *)"--ia", ia },
 		{ (char *)"datconform", (char *)"--ia", ia, (char *)"--json", (char *)"-", only ? (char *)"--only" : NULL, only },
 	};
 
+	if (!run(c, report))
+		return false;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (!run(c, programs[i]))
+		if (!run_by_api(c, programs[i]))
 			return false;
 	return true;
 }
@@ -218,11 +243,11 @@ static void find_folder(struct certify *c)
 }
 
 /* Returns the name of the file if none is given, malloced. A character that has a meaning in file names becomes a '_'. */
-static char *usual_output(const char *adapter)
+static char *usual_output(const char *adapter, bool by_20)
 {
 	char *name = NULL;
 
-	if (asprintf(&name, "certify-%s.txt", adapter) < 0)
+	if (asprintf(&name, "certify-%s%s.txt", adapter, by_20 ? "-2.0" : "") < 0)
 		return cli_strdup("certify.txt");
 	for (char *c = name; *c != '\0'; c++)
 		if (!isalnum((unsigned char)*c) && strchr("-._", *c) == NULL)
@@ -258,7 +283,9 @@ static int certify(struct certify *c)
 int datctl_certify(int argc, char **argv)
 {
 	struct certify c = { .seconds = SECONDS };
+	const char *api = NULL;
 	bool options = true;
+	unsigned int major;
 	char *usual = NULL;
 	int status;
 
@@ -271,6 +298,9 @@ int datctl_certify(int argc, char **argv)
 			if (*value == '\0')
 				return cli_usage("certify: %s: its argument is missing", argv[i]);
 			*(argv[i][3] == 'u' ? &c.output : &c.only) = value;
+			i++;
+		} else if (options && strcmp(argv[i], "--api") == 0) {
+			api = value;
 			i++;
 		} else if (options && strcmp(argv[i], "--timeout") == 0) {
 			if (!cli_number(value, 1, 86400, &c.seconds))
@@ -286,8 +316,13 @@ int datctl_certify(int argc, char **argv)
 	}
 	if (c.adapter == NULL)
 		return cli_usage("certify: the name of an adapter is missing");
+	if (api == NULL)
+		api = dat20_only(c.adapter) ? "2.0" : "1.2";
+	if (!datctl_api(api, &major))
+		return cli_usage("certify: --api: " DATCTL_NO_API, api);
+	c.by_20 = major == 2;
 	if (c.output == NULL)
-		c.output = usual = usual_output(c.adapter);
+		c.output = usual = usual_output(c.adapter, c.by_20);
 	status = certify(&c);
 	free(usual);
 	return status;

@@ -59,24 +59,58 @@ goes_away()
 	return 1
 }
 
+# built PROGRAM: prints the path of the program itself, which is not libtool's wrapper
+built()
+{
+	./libtool --mode=execute bash -c 'echo "$0"' "./$1"
+}
+
+# copy_certifies ARGUMENT...: runs a copy of datctl in $bin, which runs the programs that are beside it there
+bin=$dir/bin
+mkdir -p "$bin"
+copy_certifies()
+{
+	cp "$(built datctl)" "$bin/datctl" || fails 'no copy of datctl'
+	rm -f "$file"
+	run env LD_LIBRARY_PATH="$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$bin/datctl" certify --output "$file" "$@"
+}
+
 a_program_that_takes_too_long_is_ended_with_its_processes()
 {
-	local bin=$dir/bin copy
-	mkdir -p "$bin"
-	# datctl runs the programs beside it, so a copy of it runs these
+	local copy
 	for copy in datperf datconform; do
+		rm -f "$bin/$copy"
 		printf '#!/bin/sh\necho begun\nsleep 1000 & echo $! >>%s/pids\nwait\n' "$dir" >"$bin/$copy"
 		chmod +x "$bin/$copy"
 	done
-	cp "$(./libtool --mode=execute bash -c 'echo "$0"' ./datctl)" "$bin/datctl" || fails 'no copy of datctl'
-	rm -f "$file"
-	run env LD_LIBRARY_PATH="$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$bin/datctl" certify --timeout 3 --output "$file" soft0
+	copy_certifies --timeout 3 soft0
 	exits_with 1
 	[ "$(grep -c '^==== it was ended after 3\.' "$file")" -eq 2 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
 	[ "$(grep -c '^begun$' "$file")" -eq 2 ] || fails 'what they printed before is missing'
 	for pid in $(cat "$dir/pids"); do
 		goes_away "$pid" || fails "process $pid goes on"
 	done
+}
+
+# datperf is a stand-in, because the first test measures with the real one.
+with_api_2_0_the_programs_are_those_of_2_0()
+{
+	printf '#!/bin/sh\necho "datperf got: $*"\n' >"$bin/datperf"
+	chmod +x "$bin/datperf"
+	ln -sf "$(built datconform)" "$bin/datconform"
+	copy_certifies --only GEN-01 --api 2.0 soft0
+	exits_with 0
+	says_nothing
+	holds '^==== datctl report$'
+	holds '^==== datctl show --api 2\.0 soft0$'
+	# 2.0 has 32 bits for it
+	holds '^max_message_size += 4294967295$'
+	holds '^==== datctl ping --api 2\.0 soft0$'
+	holds '^ok  RMR .* bytes written through a memory window$'
+	holds '^datperf got: --api 2\.0 --ia soft0$'
+	holds '^==== datconform --api 2\.0 --ia soft0 --json - --only GEN-01$'
+	holds '"ia": "soft0 \(uDAPL 2\.0\)"'
+	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
 }
 
 a_file_that_cannot_be_written_is_told()
@@ -99,12 +133,17 @@ the_file_is_named_after_the_adapter()
 	cd "$tools" || fails 'no way back'
 	exits_with 1
 	[ -s "$dir/certify-a_b_c.txt" ] || fails "$(ls "$dir")"
+	cd "$dir" || fails 'no folder'
+	run "$tools/datctl" certify --timeout 60 --only GEN-01 --api 2.0 'a/b c'
+	cd "$tools" || fails 'no way back'
+	exits_with 1
+	[ -s "$dir/certify-a_b_c-2.0.txt" ] || fails "$(ls "$dir")"
 }
 
 wrong_usage_exits_with_2()
 {
 	local args
-	for args in '' --nonsense '--timeout 0 soft0' '--timeout' 'a b' '--output' '--only'; do
+	for args in '' --nonsense '--api 3.0 soft0' '--api' '--timeout 0 soft0' '--timeout' 'a b' '--output' '--only'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl certify $args
 		exits_with 2
@@ -113,5 +152,6 @@ wrong_usage_exits_with_2()
 }
 
 tests the_file_has_what_each_program_prints_and_how_it_ends programs_that_fail_are_counted_and_the_others_run \
-	a_program_that_takes_too_long_is_ended_with_its_processes a_file_that_cannot_be_written_is_told \
+	a_program_that_takes_too_long_is_ended_with_its_processes with_api_2_0_the_programs_are_those_of_2_0 \
+	a_file_that_cannot_be_written_is_told \
 	the_file_is_named_after_the_adapter wrong_usage_exits_with_2

@@ -72,7 +72,7 @@ static void open_shared(uint32_t patience_ms)
 #if defined(__SANITIZE_THREAD__)
 	check_skip("the test rewrites a request that another thread may read");
 #endif
-	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 2 };
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = SOFT_CREDITS + 8, .max_recv_iov = 2 };
 	DAT_EP_ATTR shared = { .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG };
 
 	api_open();
@@ -400,18 +400,58 @@ static void post_shared(uint64_t first, uint64_t last)
 		REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(n)), DAT_SUCCESS);
 }
 
-/* A long message waits for a receive of the SRQ, and is made one that invalidates the RMR. */
-static void invalidation_waits_for_a_receive(void)
+/* The message that was sent last waits for a receive of the SRQ, and is made one that invalidates the RMR. */
+static struct soft_sqe *becomes_an_invalidation(void)
 {
 	struct soft_ep *from = soft_of(&pair.a);
 	struct soft_sqe *e;
 
-	sends(LONG);
 	e = soft_port_sqe(from->port, &from->layout, atomic_load(&from->port->sq_posted) - 1);
 	REQUIRE_EQ_INT(e->op, DATP_SEND);
 	e->op = DATP_SEND_INVALIDATE;
 	e->rmr = context;
+	return e;
+}
+
+static void invalidation_waits_for_a_receive(void)
+{
+	sends(LONG);
+	becomes_an_invalidation();
 	nothing_comes(pair.b.recv);
+}
+
+/*
+ * The sender has no credit for an eager message, so no cell keeps the place of a message that invalidates. It is executed all the
+ * same, in its place, if nobody polls (`polled` is false), too.
+ */
+static void invalidation_without_credit(bool polled)
+{
+	open_shared(LONG_MS);
+	for (uint64_t i = 0; i < SOFT_CREDITS; i++)
+		sends(100);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 8192, 100, 9, 0), DAT_SUCCESS);
+	CHECK_EQ_INT(becomes_an_invalidation()->has_place, 0);
+	sends(100);
+	if (polled)
+		nothing_comes(pair.b.recv);
+	post_shared(1, SOFT_CREDITS + 2);
+	if (!polled)
+		API_DTO(pair.a.request, pair.a.ep, 9, DAT_DTO_SUCCESS, 100);
+	for (uint64_t i = 1; i <= SOFT_CREDITS + 2; i++)
+		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, 100);
+	if (polled)
+		API_DTO(pair.a.request, pair.a.ep, 9, DAT_DTO_SUCCESS, 100);
+	CHECK_EQ_INT(atomic_load(&ia->mr[SOFT_MR_INDEX(context)].context), 0);
+}
+
+static void invalidation_without_credit_is_polled_for(void)
+{
+	invalidation_without_credit(true);
+}
+
+static void invalidation_without_credit_is_served(void)
+{
+	invalidation_without_credit(false);
 }
 
 /* The service thread, or a thread that polls, executes the message to the SRQ, and holds the execution lock meanwhile. */
@@ -536,6 +576,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(peer_ends_the_connection_and_the_bound_passes),
 	CHECK_TEST(this_side_ends_the_connection),
 	CHECK_TEST(receive_of_an_srq),
+	CHECK_TEST(invalidation_without_credit_is_polled_for),
+	CHECK_TEST(invalidation_without_credit_is_served),
 	CHECK_TEST(receive_of_an_srq_and_the_bound_passes),
 	CHECK_TEST(receive_of_an_srq_at_the_end),
 	CHECK_TEST(read_into_the_rmr_is_queued),

@@ -4,11 +4,14 @@
  * receive that tells of the invalidation is withheld until the access is over, or the bound has passed, and everything that is
  * not behind it goes on.
  *
- * All endpoints are in this process. `writer` is the one that is stopped, so the test writes into its port what it has begun. The
- * invalidation comes as its executor leaves it, because the API of 1.2 does not send it, or as a request to an SRQ.
+ * In most tests all endpoints are in this process. `writer` is the one that is stopped, so the test writes into its port what it
+ * has begun. In the last ones it is in a process of its own, which is stopped by SIGSTOP. The invalidation comes as its executor
+ * leaves it, because the API of 1.2 does not send it, or as a request to an SRQ.
  */
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "api.h"
 #include "providers/soft/recv.h"
@@ -20,6 +23,8 @@
 #define RIGHTS	 ((DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 #define SIZE	 ((size_t)1 << 20)
 #define LONG	 ((size_t)400000) /* a message that waits in its sender's queue */
+#define LONGEST	 ((size_t)8 << 20) /* a write that takes long enough to be stopped in the middle */
+#define PATTERN	 77
 
 static struct api_pair pair, writer; /* pair.a is the peer that invalidates; this side has pair.b and writer.b */
 static struct api_buf buf;
@@ -562,6 +567,137 @@ static void adapter_is_closed(void)
 	at_once("it was closed");
 }
 
+/* ------------------------------------------------------------------ a peer that is stopped */
+
+struct place {
+	DAT_CONN_QUAL qual;
+	DAT_RMR_CONTEXT context;
+	DAT_VADDR address;
+};
+
+static struct {
+	pid_t pid;
+	struct api_end end;
+	struct api_buf memory; /* what the RMR is bound to */
+} stopped;
+
+/* Writes through the RMR until the connection ends. */
+static void write_always(void *arg)
+{
+	DAT_RMR_TRIPLET remote = { .segment_length = LONGEST };
+	struct place there;
+	struct api_end end;
+	struct api_buf from;
+	DAT_EVENT event;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &there, sizeof(there));
+	api_open();
+	from = api_buf(LONGEST, DAT_MEM_PRIV_ALL_FLAG);
+	api_end_make(&end, NULL);
+	REQUIRE_DAT(api_connect(end.ep, there.qual), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	remote.rmr_context = there.context;
+	remote.target_address = there.address;
+	while (api_state(end.ep) == DAT_EP_STATE_CONNECTED) {
+		(void)api_write(end.ep, api_seg(&from, 0, LONGEST), remote, 1, 0);
+		(void)dat_evd_dequeue(end.request, &event);
+	}
+	API_CONN_OVER(end.connect, end.ep);
+	check_signal(CHECK_PARENT);
+	api_close();
+}
+
+/* Stops the writer while it holds the execution lock. */
+static void stop_in_a_write(void)
+{
+	struct soft_ep *ep = soft_of(&stopped.end);
+	int status;
+
+	for (;;) {
+		REQUIRE(kill(stopped.pid, SIGSTOP) == 0);
+		REQUIRE(waitpid(stopped.pid, &status, WUNTRACED) == stopped.pid && WIFSTOPPED(status));
+		if (atomic_load(&ep->rport->exec_lock) & SOFT_EXEC_HELD)
+			return;
+		REQUIRE(kill(stopped.pid, SIGCONT) == 0);
+		sched_yield();
+	}
+}
+
+static void open_stopped(uint32_t patience_ms)
+{
+	struct place there;
+	DAT_EVD_HANDLE cr_evd;
+
+	stopped.pid = check_fork(write_always, NULL);
+	open_with(patience_ms);
+	stopped.memory = api_buf(LONGEST, DAT_MEM_PRIV_ALL_FLAG);
+	where = api_seg(&stopped.memory, 0, LONGEST);
+	bind_rmr(&pair.b, 4);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	(void)api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &there.qual);
+	there.context = context;
+	there.address = where.virtual_address;
+	api_end_make(&stopped.end, NULL);
+	check_put(stopped.pid, &there, sizeof(there));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), stopped.end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(stopped.end.connect, stopped.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	post_receives(1, 1);
+	stop_in_a_write();
+	began = check_now_ms();
+}
+
+/* The program has heard that nobody accesses the memory any more: it is the program's alone, whatever the writer does. */
+static void memory_is_ours(void)
+{
+	API_CONN_OVER(stopped.end.connect, stopped.end.ep);
+	memset(stopped.memory.mem, PATTERN, LONGEST);
+	REQUIRE(kill(stopped.pid, SIGCONT) == 0);
+	check_await(stopped.pid);
+	for (size_t i = 0; i < LONGEST; i++)
+		if (stopped.memory.mem[i] != PATTERN) {
+			CHECK_FAIL("byte %zu has been written to", i);
+			break;
+		}
+	check_join(stopped.pid);
+}
+
+static void process_is_stopped(void)
+{
+	open_stopped(SHORT_MS);
+	invalidation_arrives();
+	nothing_comes(pair.b.recv);
+	service_goes_on();
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	CHECK(check_now_ms() - began + 1 >= SHORT_MS);
+	memory_is_ours();
+	api_pair_works(&pair, &buf);
+}
+
+static void process_is_stopped_and_goes_on(void)
+{
+	open_stopped(LONG_MS * 10);
+	invalidation_arrives();
+	nothing_comes(pair.b.recv);
+	REQUIRE(kill(stopped.pid, SIGCONT) == 0);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	/* its next write finds no window, which ends its connection */
+	memory_is_ours();
+	api_pair_works(&pair, &buf);
+}
+
+static void process_is_stopped_and_the_connection_of_an_unbind_ends(void)
+{
+	open_stopped(SHORT_MS);
+	where.segment_length = 0;
+	bind_rmr(&pair.b, 5);
+	nothing_comes(pair.b.request);
+	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_BIND(pair.b.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	memory_is_ours();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(bound_passes),
 	CHECK_TEST(others_go_on),
@@ -582,6 +718,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(receive_of_an_srq_at_the_end),
 	CHECK_TEST(read_into_the_rmr_is_queued),
 	CHECK_TEST(adapter_is_closed),
+	CHECK_TEST(process_is_stopped),
+	CHECK_TEST(process_is_stopped_and_goes_on),
+	CHECK_TEST(process_is_stopped_and_the_connection_of_an_unbind_ends),
 	CHECK_END,
 };
 static const struct check_suite suite = { .name = "receives that are withheld", .teardown = api_close, .tests = tests };

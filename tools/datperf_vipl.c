@@ -54,7 +54,7 @@ static int end_lay_out(struct end *e)
 	e->recvs++;	/* for the peer's first message */
 	e->stride = rounded(e->spec.size);
 	descriptors = rounded((e->recvs + e->slots + 1) * sizeof(VIP_DESCRIPTOR));
-	size = descriptors + control + 3 * e->slots * e->stride;
+	size = descriptors + control + 2 * e->slots * e->stride;
 	base = aligned_alloc(4096, size);
 	if (base == NULL) {
 		cli_error("no memory for messages of %llu bytes; give a smaller --size",
@@ -66,7 +66,7 @@ static int end_lay_out(struct end *e)
 	e->send = e->recv + e->recvs;
 	e->control = base + descriptors;
 	e->in = e->control + control;
-	e->out = e->in + 2 * e->slots * e->stride;
+	e->out = e->in + e->slots * e->stride;
 	TRY(VipRegisterMem(e->nic, base, size, &mem, &e->handle));
 	return 0;
 }

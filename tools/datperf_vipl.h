@@ -24,7 +24,8 @@ struct end_place {
 
 /*
  * One end. Its memory is one region: descriptors; control messages, the last of which is outgoing;
- * two windows of slots for incoming messages; one window for outgoing ones.
+ * one window of slots for incoming messages, in each of which two receives are posted; one window for
+ * outgoing ones. As much memory as the tests of DAT use, because the processor's caches decide the bandwidth.
  */
 struct end {
 	const struct perf_options *opt;

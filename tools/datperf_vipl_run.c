@@ -118,7 +118,7 @@ static int post_recv(struct end *e, void *at, uint64_t length)
 /* Posts a receive for the next message of the peer's that carries data. */
 static int post_data_recv(struct end *e)
 {
-	return post_recv(e, e->in + e->recv_posted % (2 * e->slots) * e->stride, e->spec.size);
+	return post_recv(e, slot_of(e, e->in, e->recv_posted), e->spec.size);
 }
 
 static int post_control_recv(struct end *e)
@@ -324,8 +324,11 @@ static int take_credit(struct end *e)
 
 static int stream_sends(struct end *e, uint32_t count, bool check)
 {
+	/* a message that is checked stays in its slot until the server has taken it */
+	uint32_t ahead = check ? e->slots : 2 * e->slots;
+
 	for (uint32_t i = 0; i < count; i++) {
-		while (e->posted - e->credited >= 2 * e->slots)
+		while (e->posted - e->credited >= ahead)
 			if (take_credit(e) != 0)
 				return -1;
 		if (e->posted - e->completed >= e->slots && reap(e) != 0)

@@ -15,6 +15,7 @@
 #include <datp/lmr_table.h>
 #include <datp/provider.h>
 #include <datp/timer.h>
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
@@ -458,6 +459,17 @@ static inline struct rdma_ia *rdma_ia(struct datp_ia *ia)
 }
 
 /* Returns true if that quirk is on. dat.conf decides, or else the table of devices. */
+/*
+ * Returns the error of a verbs call that is not a post, or 0. Drivers return its number, or -1 with the number in errno, or the
+ * number as a negative one, without errno (bnxt when it resizes a CQ).
+ */
+static inline int rdma_verbs_err(int rc)
+{
+	if (rc == -1)
+		return errno != 0 ? errno : EIO;
+	return rc < 0 ? -rc : rc;
+}
+
 static inline bool rdma_has(const struct rdma_ia *ia, enum rdma_quirk quirk)
 {
 	return (ia->quirks & rdma_quirk_bit(quirk)) != 0;

@@ -45,7 +45,7 @@ static void arm(struct rdma_ia *ia, struct ibv_cq *cq, bool solicited)
 	if (err && !atomic_exchange_explicit(&ia->deaf, true, memory_order_relaxed))
 		datp_log(1, "%s: the device cannot be armed for completions: %s; threads that wait "
 			    "may not be woken",
-			 ia->base.name, strerror(err < 0 ? errno : err));
+			 ia->base.name, strerror(rdma_verbs_err(err)));
 }
 
 /*
@@ -198,11 +198,9 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 		return false;
 	while (size < cq->used + need)
 		size = size < limit / 2 ? size * 2 : limit;
-	err = ibv_resize_cq(cq->cq, (int)size);
-	/* some drivers return the number, others leave it in errno */
-	err = err < 0 ? errno : err;
+	err = rdma_verbs_err(ibv_resize_cq(cq->cq, (int)size));
 	if (err) {
-		set->ia->rigid = err == EOPNOTSUPP || err == ENOSYS;
+		set->ia->rigid = err == EOPNOTSUPP || err == ENOSYS || (!set->ia->asked_to_grow && err != ENOMEM);
 		return false;
 	}
 	cq->size = size;
@@ -277,7 +275,11 @@ static bool has_room(const struct rdma_cq *cq, uint32_t need)
 	return cq->size - cq->used >= need;
 }
 
-/* Finds out, once, whether the device can resize a CQ at all. cq_lock and poll lock. */
+/*
+ * Finds out, once, whether the device can resize a CQ at all. A device that refuses it for a CQ which nothing uses yet is taken for
+ * one that cannot, whatever the error, unless memory is short: the order of completions must not depend on later attempts. cq_lock
+ * and poll lock.
+ */
 static void find_out_whether_rigid(struct rdma_cqset *set)
 {
 	struct rdma_cq *cq = set->home[RDMA_RECEIVES];

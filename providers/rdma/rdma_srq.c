@@ -242,9 +242,7 @@ static enum datp_err resize_locked(struct rdma_srq *srq, int32_t max_recv_dtos)
 		return stays(srq, max_recv_dtos, "the device cannot resize one");
 	if (!rooms_grow_locked(srq, (uint32_t)max_recv_dtos))
 		return stays(srq, max_recv_dtos, "a completion queue of its endpoints cannot grow (ibv_resize_cq)");
-	err = ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR);
-	/* some drivers return the number of the error, others return -1 and leave it in errno */
-	err = err < 0 ? errno : err;
+	err = rdma_verbs_err(ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR));
 	if (err)
 		return stays(srq, max_recv_dtos, strerror(err));
 	srq->size = (uint32_t)max_recv_dtos;

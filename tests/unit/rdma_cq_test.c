@@ -20,6 +20,8 @@ static struct datp_evd evd;
 static struct rdma_cqset sets[SETS], *set = &sets[0];
 static _Atomic uint32_t poll_lock;
 static bool resizes; /* the device can resize a completion queue */
+static int refusal;  /* what it returns if it cannot */
+static int most;     /* entries of the largest queue for which it has memory */
 static int queues;   /* completion queues that exist */
 
 /* ------------------------------------------------------------------ the device */
@@ -71,7 +73,10 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
 	if (!resizes)
-		return EOPNOTSUPP;
+		return refusal;
+	/* as the library of bnxt does, without errno */
+	if (cqe > most)
+		return -ENOMEM;
 	cq->cqe = cqe;
 	return 0;
 }
@@ -88,6 +93,8 @@ static void begin(void)
 	ia.cq_spare = RDMA_CQ_SPARE;
 	pthread_mutex_init(&ia.cq_lock, NULL);
 	resizes = false;
+	refusal = EOPNOTSUPP;
+	most = LARGEST;
 	queues = 0;
 }
 
@@ -201,6 +208,45 @@ static void a_queue_that_can_be_resized_is_the_only_one(void)
 	CHECK_EQ_INT(queues, 1);
 }
 
+/* Whatever the driver's reason is, and however it returns it: a driver that refuses to resize a queue that is not used cannot. */
+static void device_that_refuses_at_first_gets_one_queue_with_spare_entries(void)
+{
+	static const int refusals[] = { EOPNOTSUPP, -EOPNOTSUPP, -ENOSYS, EBUSY, -EBUSY, EINVAL };
+	struct rdma_cq *first;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		if (i > 0) {
+			end();
+			begin();
+		}
+		refusal = refusals[i];
+		errno = 0;
+		evd_made(set);
+		first = connected(set, SMALL);
+		CHECK(ia.rigid);
+		for (int n = 0; n < 16; n++)
+			CHECK(connected(set, SMALL) == first);
+		CHECK_EQ_INT(queues, 1);
+	}
+}
+
+/* A negative number is an error, too, if errno is 0; memory that is short now may be there later. */
+static void queue_that_could_not_be_resized_has_no_more_entries_than_before(void)
+{
+	struct rdma_cq *cq[2];
+
+	resizes = true;
+	evd_made(set);
+	cq[0] = connected(set, SMALL);
+	most = (int)cq[0]->size;
+	errno = 0;
+	cq[1] = connected(set, DEEP);
+	CHECK(cq[1] != cq[0]);
+	CHECK(!ia.rigid);
+	for (int i = 0; i < 2; i++)
+		CHECK((int)cq[i]->size <= cq[i]->cq->cqe);
+}
+
 /* Endpoints that are not connected yet move to a larger queue, so there is only one when they are. */
 static void second_queue_is_told_of_at_level_debug(void)
 {
@@ -231,6 +277,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(least_number_does_not_use_up_the_spare_entries),
 	CHECK_TEST(second_queue_of_an_evd_takes_no_spare_entries),
 	CHECK_TEST(a_queue_that_can_be_resized_is_the_only_one),
+	CHECK_TEST(device_that_refuses_at_first_gets_one_queue_with_spare_entries),
+	CHECK_TEST(queue_that_could_not_be_resized_has_no_more_entries_than_before),
 	CHECK_END
 };
 

@@ -273,7 +273,7 @@ static enum token_kind bare_read(struct cursor *c, struct token *t)
 }
 
 /* Returns the size of a field's buffer: no field is longer than the rest of its line. */
-static size_t field_room(const struct cursor *c)
+static size_t field_size(const struct cursor *c)
 {
 	const char *p;
 
@@ -297,7 +297,7 @@ static void token_read(struct cursor *c, struct token *t)
 		t->kind = TOKEN_EOR;
 		return;
 	}
-	t->text = malloc(field_room(c));
+	t->text = malloc(field_size(c));
 	if (!t->text) {
 		t->kind = TOKEN_NOMEM;
 		return;

@@ -31,23 +31,23 @@ static const char builtin_text[] =
 /* Reads fd to its end. Works for pipes too, because DAT_OVERRIDE=/dev/fd/N is useful. */
 static int fd_read_all(int fd, char **text, size_t *len)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	ssize_t n;
 	char *bigger;
 
 	*text = NULL;
 	*len = 0;
 	for (;;) {
-		if (*len == room) {
-			room = room ? room * 2 : 16384;
-			bigger = room > CONF_FILE_MAX ? NULL : realloc(*text, room);
+		if (*len == capacity) {
+			capacity = capacity ? capacity * 2 : 16384;
+			bigger = capacity > CONF_FILE_MAX ? NULL : realloc(*text, capacity);
 			if (!bigger) {
 				free(*text);
-				return room > CONF_FILE_MAX ? -EFBIG : -ENOMEM;
+				return capacity > CONF_FILE_MAX ? -EFBIG : -ENOMEM;
 			}
 			*text = bigger;
 		}
-		n = read(fd, *text + *len, room - *len);
+		n = read(fd, *text + *len, capacity - *len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {

@@ -123,12 +123,12 @@ static bool is_blank(char c)
 static int words_read(struct words *words, const char *value, size_t len)
 {
 	const char *end = value + len, *p;
-	size_t room = 1;
+	size_t words_max = 1;
 
 	for (p = value; p < end; p++)
-		room += *p == ',';
+		words_max += *p == ',';
 	memset(words, 0, sizeof(*words));
-	words->word = calloc(room, sizeof(*words->word));
+	words->word = calloc(words_max, sizeof(*words->word));
 	if (!words->word)
 		return -ENOMEM;
 	for (p = value; p <= end; p++) {

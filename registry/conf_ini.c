@@ -102,9 +102,9 @@ static int string_append(char **s, const char *more)
  */
 static char *tuning_format(const char *key, const char *value)
 {
-	size_t room = strlen(key) + 2 * strlen(value) + 4;
+	size_t size = strlen(key) + 2 * strlen(value) + 4;
 	bool quote = !*value || strpbrk(value, " \t\"\\");
-	char *s = malloc(room);
+	char *s = malloc(size);
 	char *p;
 
 	if (!s)
@@ -335,7 +335,7 @@ static void line_refuse(struct ini *ini, const char *s, size_t len, const char *
  * Returns true if inih reads this line without cutting it. If not, the line is refused here and
  * inih gets an empty one.
  */
-static bool line_check(struct ini *ini, const char *s, size_t len, int room)
+static bool line_check(struct ini *ini, const char *s, size_t len, int size)
 {
 	const char *close;
 
@@ -362,7 +362,7 @@ static bool line_check(struct ini *ini, const char *s, size_t len, int room)
 		line_refuse(ini, s, len, "contains a NUL byte; remove it");
 		return false;
 	}
-	if (len + 3 > (size_t)room) {
+	if (len + 3 > (size_t)size) {
 		line_refuse(ini, s, len,
 			    "is longer than a drop-in allows; put the adapter in dat.conf");
 		return false;
@@ -378,7 +378,7 @@ static bool line_check(struct ini *ini, const char *s, size_t len, int room)
  * inih's reader. It removes leading blanks, because inih would take an indented key for the
  * continuation of a value.
  */
-static char *line_next(char *buf, int room, void *stream)
+static char *line_next(char *buf, int size, void *stream)
 {
 	struct ini *ini = stream;
 	const char *s = ini->p;
@@ -395,7 +395,7 @@ static char *line_next(char *buf, int room, void *stream)
 		s++, len--;
 	while (len && (s[len - 1] == '\r' || s[len - 1] == ' ' || s[len - 1] == '\t'))
 		len--;
-	if (!line_check(ini, s, len, room))
+	if (!line_check(ini, s, len, size))
 		len = 0;
 	memcpy(buf, s, len);
 	strcpy(buf + len, "\n");

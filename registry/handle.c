@@ -21,7 +21,7 @@ struct reg_ia *ia_slot(unsigned int handle)
 }
 
 /* Returns the number of handles that the chunks hold. Handle 0 is never used. */
-static unsigned int ia_room_locked(void)
+static unsigned int ia_capacity_locked(void)
 {
 	unsigned int i = 0;
 
@@ -34,16 +34,16 @@ static unsigned int ia_room_locked(void)
  * Adds a chunk when three quarters are in use. It ignores a failure, because the search notices a
  * full table.
  */
-static void ia_grow_locked(unsigned int room)
+static void ia_grow_locked(unsigned int capacity)
 {
 	struct reg_ia *chunk;
 
-	if (room == REG_IA_CHUNK * REG_IA_CHUNKS || reg.ia_open + 1 < room / 4 * 3)
+	if (capacity == REG_IA_CHUNK * REG_IA_CHUNKS || reg.ia_open + 1 < capacity / 4 * 3)
 		return;
 	chunk = calloc(REG_IA_CHUNK, sizeof(*chunk));
 	if (chunk)
 		/* Release: a thread that finds the chunk finds it zeroed. */
-		atomic_store_explicit(&reg.ias[room / REG_IA_CHUNK], chunk, memory_order_release);
+		atomic_store_explicit(&reg.ias[capacity / REG_IA_CHUNK], chunk, memory_order_release);
 }
 
 /*
@@ -52,13 +52,13 @@ static void ia_grow_locked(unsigned int room)
  */
 unsigned int ia_reserve_locked(struct reg_record *record)
 {
-	unsigned int room, i, h;
+	unsigned int capacity, i, h;
 	struct reg_ia *ia;
 
-	ia_grow_locked(ia_room_locked());
-	room = ia_room_locked();
-	for (i = 0; i < room; i++) {
-		h = (reg.ia_next + i) % room;
+	ia_grow_locked(ia_capacity_locked());
+	capacity = ia_capacity_locked();
+	for (i = 0; i < capacity; i++) {
+		h = (reg.ia_next + i) % capacity;
 		ia = ia_slot(h);
 		if (!h || ia->record)
 			continue;

@@ -33,9 +33,9 @@ bool place_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct pl
 	return true;
 }
 
-static uint16_t capped(uint16_t length, uint16_t room)
+static uint16_t capped(uint16_t length, uint16_t size)
 {
-	return length < room ? length : room;
+	return length < size ? length : size;
 }
 
 /*

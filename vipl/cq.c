@@ -52,9 +52,9 @@ bool cq_pop_locked(struct cq *cq, struct cq_entry *entry)
 /* Makes room on the EVD for the events of one more queue; nic->lock is held. */
 int cq_use(struct cq *cq, uint32_t events)
 {
-	if (dat_evd_resize(cq->work.evd, (DAT_COUNT)(cq->room + events)) != DAT_SUCCESS)
+	if (dat_evd_resize(cq->work.evd, (DAT_COUNT)(cq->reserved + events)) != DAT_SUCCESS)
 		return -1;
-	cq->room += events;
+	cq->reserved += events;
 	cq->users++;
 	return 0;
 }
@@ -75,8 +75,8 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE handle, VIP_ULONG entries, VIP_CQ_HANDLE *
 	cq->ring = calloc(cq->size, sizeof(*cq->ring));
 	if (cq->ring == NULL)
 		goto free_cq;
-	cq->room = 2;
-	if (work_open(&cq->work, nic, cq, cq->room))
+	cq->reserved = 2;
+	if (work_open(&cq->work, nic, cq, cq->reserved))
 		goto free_ring;
 	cq->magic = CQ_MAGIC;
 	pthread_mutex_lock(&nic->lock);

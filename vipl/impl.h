@@ -227,7 +227,7 @@ struct cq {
 	struct cq *next;		/* nic->lock */
 	struct work work;
 	unsigned int users;		/* queues; nic->lock */
-	uint32_t room;			/* events of the EVD that queues have reserved; nic->lock */
+	uint32_t reserved;			/* events of the EVD that queues have reserved; nic->lock */
 	struct cq_entry *ring;		/* all below: work.lock */
 	uint32_t size;
 	uint32_t first;

@@ -63,7 +63,7 @@ POST_INLINE const struct mem_view *usable(struct vi *vi, VIP_MEM_HANDLE handle)
 /*
  * Returns the number of bytes from `at` to the end of the region; 0 if `at` is not in the region.
  */
-POST_INLINE uint64_t room_at(const struct mem_view *view, uintptr_t at)
+POST_INLINE uint64_t bytes_from(const struct mem_view *view, uintptr_t at)
 {
 	return at < view->base || at - view->base > view->length ? 0 : view->length - (at - view->base);
 }
@@ -101,8 +101,8 @@ POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DA
 	view = recv ? usable(vi, segment->Handle) : covered(vi, segment->Handle, at, length, false);
 	if (view == NULL)
 		return VIP_STATUS_PROTECTION_ERROR;
-	if (recv && length > room_at(view, at)) {
-		length = room_at(view, at);
+	if (recv && length > bytes_from(view, at)) {
+		length = bytes_from(view, at);
 		plan->cut = true;
 		if (length == 0)
 			return 0;

@@ -103,7 +103,7 @@ void queue_close(struct queue *q)
 		cq_forget(cq, q->vi);
 		pthread_mutex_lock(&nic->lock);
 		cq->users--;
-		cq->room -= queue_events(q);
+		cq->reserved -= queue_events(q);
 		pthread_mutex_unlock(&nic->lock);
 	}
 	free(q->ops);

@@ -157,9 +157,9 @@ struct rdma_rmr {
 	struct rdma_range *ranges;
 };
 
-/* The room in one CQ for the completions of an SRQ's receives, whichever endpoints take them. */
-struct rdma_srq_room {
-	struct rdma_srq_room *next;
+/* The entries of one CQ that are reserved for the completions of an SRQ's receives, whichever endpoints take them. */
+struct rdma_srq_cqes {
+	struct rdma_srq_cqes *next;
 	struct rdma_cqset *set;
 	struct rdma_cq *cq;
 	uint32_t need, endpoints;
@@ -168,9 +168,9 @@ struct rdma_srq_room {
 struct rdma_srq {
 	struct datp_srq base;
 	struct ibv_srq *srq;
-	uint32_t size;		   /* a resize up to this length leaves the queue as it is */
-	pthread_mutex_t lock;	   /* taken before the IA's cq_lock */
-	struct rdma_srq_room *rooms; /* one for each set of CQs (lock) */
+	uint32_t size;		    /* a resize up to this length leaves the queue as it is */
+	pthread_mutex_t lock;	    /* taken before the IA's cq_lock */
+	struct rdma_srq_cqes *cqes; /* one for each set of CQs (lock) */
 };
 
 /* ------------------------------------------------------------------ connections */

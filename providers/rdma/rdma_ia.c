@@ -340,5 +340,5 @@ void rdma_ext_query(struct datp_ia *base, struct datp_ext_attr *attr)
 	attr->atomics = rdma_has_atomics(ia);
 	/* over iWARP the answer to a read is written to its sink, by a key that the request names */
 	attr->read_exposes_sink = ia->kind->transport == IBV_TRANSPORT_IWARP;
-	attr->max_reject_data = rdma_wire_reject_room(ia->kind);
+	attr->max_reject_data = rdma_wire_reject_max(ia->kind);
 }

@@ -12,15 +12,15 @@
 /* A queue that cannot be resized later is created larger. */
 static uint32_t size_to_ask(const struct rdma_ia *ia, uint32_t asked)
 {
-	uint32_t room = asked;
+	uint32_t size = asked;
 
 	if (!(ia->dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE))
-		room = asked > 512 ? asked * 2 : 1024;
-	return room < (uint32_t)ia->dev.max_srq_wr ? room : (uint32_t)ia->dev.max_srq_wr;
+		size = asked > 512 ? asked * 2 : 1024;
+	return size < (uint32_t)ia->dev.max_srq_wr ? size : (uint32_t)ia->dev.max_srq_wr;
 }
 
 /* Limits the size that the device has granted to what a CQ can hold. The attribute max_recv_per_srq has the same limit. */
-static uint32_t with_room_in_a_cq(const struct rdma_ia *ia, uint32_t given)
+static uint32_t within_a_cq(const struct rdma_ia *ia, uint32_t given)
 {
 	uint32_t most = (uint32_t)(ia->dev.max_cqe - RDMA_SPARE_WR);
 
@@ -95,7 +95,7 @@ struct rdma_ep *rdma_qpn_find_locked(const struct rdma_cqset *set, uint32_t qpn)
 	return ep;
 }
 
-/* ------------------------------------------------------------------ room in the CQs */
+/* ------------------------------------------------------------------ entries of the CQs */
 
 /*
  * The receives of an SRQ have no more completions in the CQs of all its endpoints together than
@@ -104,39 +104,39 @@ struct rdma_ep *rdma_qpn_find_locked(const struct rdma_cqset *set, uint32_t qpn)
  * SRQ. The completions that a destroyed queue pair leaves in a CQ are polled before the receives of
  * its endpoint are given back to the SRQ. Therefore one reservation serves all endpoints whose
  * receives complete on one CQ set. Nobody knows on which of several CQ sets the completions will
- * be, so each set has room for all of them.
+ * be, so entries for all of them are reserved in each set.
  */
-static struct rdma_srq_room *room_of(struct rdma_srq *srq, const struct rdma_cqset *set)
+static struct rdma_srq_cqes *cqes_of(struct rdma_srq *srq, const struct rdma_cqset *set)
 {
-	struct rdma_srq_room *room = srq->rooms;
+	struct rdma_srq_cqes *entries = srq->cqes;
 
-	while (room && room->set != set)
-		room = room->next;
-	return room;
+	while (entries && entries->set != set)
+		entries = entries->next;
+	return entries;
 }
 
-static enum datp_err room_make(struct rdma_srq *srq, struct rdma_cqset *set, uint32_t requests)
+static enum datp_err cqes_reserve(struct rdma_srq *srq, struct rdma_cqset *set, uint32_t requests)
 {
-	struct rdma_srq_room *room;
+	struct rdma_srq_cqes *entries;
 	enum datp_err err;
 
 	if (!qpn_table_make(set))
 		return DATP_ERR_MEMORY;
-	room = calloc(1, sizeof(*room));
-	if (!room) {
+	entries = calloc(1, sizeof(*entries));
+	if (!entries) {
 		say_no_memory(set->ia);
 		return DATP_ERR_MEMORY;
 	}
-	room->set = set;
-	room->need = srq->size;
-	err = rdma_cqset_reserve(set, RDMA_RECEIVES, room->need, room->need + requests,
-				  &room->cq);
+	entries->set = set;
+	entries->need = srq->size;
+	err = rdma_cqset_reserve(set, RDMA_RECEIVES, entries->need, entries->need + requests,
+				  &entries->cq);
 	if (err) {
-		free(room);
+		free(entries);
 		return err;
 	}
-	room->next = srq->rooms;
-	srq->rooms = room;
+	entries->next = srq->cqes;
+	srq->cqes = entries;
 	return DATP_OK;
 }
 
@@ -144,16 +144,16 @@ enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, ui
 			       struct rdma_cq **cq)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
-	struct rdma_srq_room *room;
+	struct rdma_srq_cqes *entries;
 	enum datp_err err = DATP_OK;
 
 	pthread_mutex_lock(&srq->lock);
-	if (!room_of(srq, set))
-		err = room_make(srq, set, requests);
-	room = room_of(srq, set);
-	if (room) {
-		room->endpoints++;
-		*cq = room->cq;
+	if (!cqes_of(srq, set))
+		err = cqes_reserve(srq, set, requests);
+	entries = cqes_of(srq, set);
+	if (entries) {
+		entries->endpoints++;
+		*cq = entries->cq;
 	}
 	pthread_mutex_unlock(&srq->lock);
 	return err;
@@ -162,29 +162,29 @@ enum datp_err rdma_srq_reserve(struct datp_srq *base, struct rdma_cqset *set, ui
 void rdma_srq_release(struct datp_srq *base, struct rdma_cqset *set)
 {
 	struct rdma_srq *srq = (struct rdma_srq *)base;
-	struct rdma_srq_room **at = &srq->rooms, *room;
+	struct rdma_srq_cqes **at = &srq->cqes, *entries;
 
 	pthread_mutex_lock(&srq->lock);
 	while ((*at)->set != set)
 		at = &(*at)->next;
-	room = *at;
-	if (--room->endpoints == 0) {
-		*at = room->next;
-		rdma_cqset_release(set, room->cq, room->need);
-		free(room);
+	entries = *at;
+	if (--entries->endpoints == 0) {
+		*at = entries->next;
+		rdma_cqset_release(set, entries->cq, entries->need);
+		free(entries);
 	}
 	pthread_mutex_unlock(&srq->lock);
 }
 
-/* Makes room in all CQ sets. If one of them cannot grow, those that have grown keep the spare room. */
-static bool rooms_grow_locked(struct rdma_srq *srq, uint32_t need)
+/* Reserves more entries in all CQ sets. If one of them cannot grow, those that have grown keep their spare entries. */
+static bool cqes_grow_locked(struct rdma_srq *srq, uint32_t need)
 {
-	for (struct rdma_srq_room *room = srq->rooms; room; room = room->next) {
-		if (room->need >= need)
+	for (struct rdma_srq_cqes *entries = srq->cqes; entries; entries = entries->next) {
+		if (entries->need >= need)
 			continue;
-		if (!rdma_cqset_extend(room->set, room->cq, need - room->need))
+		if (!rdma_cqset_extend(entries->set, entries->cq, need - entries->need))
 			return false;
-		room->need = need;
+		entries->need = need;
 	}
 	return true;
 }
@@ -219,7 +219,7 @@ enum datp_err rdma_srq_create(struct datp_srq *base)
 		say_refused(ia, &asked, why);
 		return why == EINVAL ? DATP_ERR_BAD_ATTR : DATP_ERR_SRQ;
 	}
-	srq->size = with_room_in_a_cq(ia, init.attr.max_wr);
+	srq->size = within_a_cq(ia, init.attr.max_wr);
 	pthread_mutex_init(&srq->lock, NULL);
 	return DATP_OK;
 }
@@ -240,7 +240,7 @@ static enum datp_err resize_locked(struct rdma_srq *srq, int32_t max_recv_dtos)
 
 	if (!(rdma_ia(srq->base.obj.ia)->dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE))
 		return stays(srq, max_recv_dtos, "the device cannot resize one");
-	if (!rooms_grow_locked(srq, (uint32_t)max_recv_dtos))
+	if (!cqes_grow_locked(srq, (uint32_t)max_recv_dtos))
 		return stays(srq, max_recv_dtos, "a completion queue of its endpoints cannot grow (ibv_resize_cq)");
 	err = rdma_verbs_err(ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR));
 	if (err)

@@ -219,11 +219,11 @@ bool rdma_wire_is_reject(const struct rdma_conn_param *param)
 	return word && param->private_data_len >= RDMA_REJECT_BYTES && (word[0] == 1 || word[0] == 2);
 }
 
-uint32_t rdma_wire_reject_room(const struct rdma_kind *kind)
+uint32_t rdma_wire_reject_max(const struct rdma_kind *kind)
 {
-	uint32_t room = kind->reject_bytes ? kind->reject_bytes - TRAILER : kind->max_private_data - RDMA_REJECT_BYTES;
+	uint32_t max = kind->reject_bytes ? kind->reject_bytes - TRAILER : kind->max_private_data - RDMA_REJECT_BYTES;
 
-	return room < kind->max_private_data ? room : kind->max_private_data;
+	return max < kind->max_private_data ? max : kind->max_private_data;
 }
 
 /*

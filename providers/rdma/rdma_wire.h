@@ -32,7 +32,7 @@ bool rdma_wire_is_more(const struct rdma_conn_param *param);
 void rdma_wire_reject(unsigned char word[RDMA_REJECT_BYTES]);
 bool rdma_wire_is_reject(const struct rdma_conn_param *param);
 /* Returns how many bytes of private data a rejection can have. */
-uint32_t rdma_wire_reject_room(const struct rdma_kind *kind);
+uint32_t rdma_wire_reject_max(const struct rdma_kind *kind);
 /*
  * Writes a consumer's rejection with private data, and returns its length. `len` is at most max_reject_data.
  */

@@ -50,7 +50,7 @@ bool soft_file_stays(int fd)
  * Returns the length of the file. It respects the limit on a file's length, because the kernel
  * sends SIGXFSZ beyond that, which ends the program.
  */
-static uint64_t arena_room(void)
+static uint64_t file_len(void)
 {
 	struct rlimit limit;
 
@@ -76,12 +76,12 @@ enum datp_err soft_arena_new(struct soft_arena **out)
 		free(arena);
 		return DATP_ERR_DEVICE;
 	}
-	arena->room = arena_room();
+	arena->file_len = file_len();
 	/*
 	 * a page that a peer has mapped must never disappear, and no peer may change the length or the seals for all
 	 * others
 	 */
-	if (ftruncate(arena->fd, (off_t)arena->room) < 0 ||
+	if (ftruncate(arena->fd, (off_t)arena->file_len) < 0 ||
 	    fcntl(arena->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		datp_log(1, "soft: no shared memory: %s", strerror(errno));
 		close(arena->fd);
@@ -171,7 +171,7 @@ static void *arena_extend(struct soft_arena *arena, uint64_t len, struct soft_re
 
 	if (!extent)
 		return NULL;
-	if (len > arena->room - arena->size) {
+	if (len > arena->file_len - arena->size) {
 		errno = EFBIG;
 		goto free_extent;
 	}

@@ -212,7 +212,7 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 
 		if (q->tl.srq || !soft_recv_posted(q->tp, seq) ||
 		    !soft_sink_copy(&q->sink, soft_port_desc(q->tp, &q->tl, seq), &q->tl) ||
-		    q->r.len > soft_sge_room(q->sink.sge, (int)q->sink.n) ||
+		    q->r.len > soft_sge_bytes(q->sink.sge, (int)q->sink.n) ||
 		    !soft_mr_owns_segments(ia, q->pz, q->sink.sge, q->sink.n, true))
 			return false;
 		soft_list_sge(&q->ours, q->sink.sge, (int)q->sink.n);
@@ -232,7 +232,7 @@ static bool question_source(const struct soft_ia *ia, struct question *q)
 {
 	q->write = soft_is_read(q->r.op);
 	q->ordered = false;
-	if (q->r.len > soft_sge_room(q->r.sge, (int)q->r.n) ||
+	if (q->r.len > soft_sge_bytes(q->r.sge, (int)q->r.n) ||
 	    !soft_mr_owns_segments(ia, q->pz, q->r.sge, q->r.n, q->write))
 		return false;
 	soft_list_sge(&q->ours, q->r.sge, (int)q->r.n);

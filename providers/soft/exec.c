@@ -339,7 +339,7 @@ static inline __attribute__((always_inline)) bool match_move(struct soft_dir *di
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true; /* the receive stays: the message was never sent */
 	}
-	if (r->len > soft_sge_room(sink.sge, (int)sink.n))
+	if (r->len > soft_sge_bytes(sink.sge, (int)sink.n))
 		*recv_status = DAT_DTO_ERR_LOCAL_LENGTH;
 	else if (soft_mr_check_iov(dir->tmr, dir_tpz(dir), sink.sge, (int)sink.n, true))
 		*recv_status = DAT_DTO_ERR_LOCAL_PROTECTION;
@@ -412,7 +412,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 	uint32_t seq = dir->tl->rq_base + r->msg;
 	struct soft_desc *desc;
 
-	if (r->len > soft_sge_room(r->sge, (int)r->n))
+	if (r->len > soft_sge_bytes(r->sge, (int)r->n))
 		return dir_nonsense(dir);
 	if (dir->initiator && !has_place(dir, r) && soft_is_eager(dir->ep, r->msg, r->len)) {
 		if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
@@ -448,7 +448,7 @@ static bool exec_send_invalidate(struct soft_dir *dir, const struct soft_request
 	uint8_t recv_status = DAT_DTO_SUCCESS;
 	bool alone = dir->alone, moved;
 
-	if (r->len > soft_sge_room(r->sge, (int)r->n))
+	if (r->len > soft_sge_bytes(r->sge, (int)r->n))
 		return dir_nonsense(dir);
 	if (!soft_mr_is_invalidable(windows, r->rmr, dir->tgen)) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
@@ -482,7 +482,7 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	struct soft_list ilist, tlist;
 
 	remote.len = r->len;
-	if (r->len > soft_sge_room(r->sge, (int)r->n))
+	if (r->len > soft_sge_bytes(r->sge, (int)r->n))
 		return dir_nonsense(dir);
 	if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, !write)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
@@ -778,7 +778,7 @@ static bool help_copy(struct soft_dir *dir)
 		return false;
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + r.msg);
 	if (!soft_sink_copy(&sink, desc, dir->tl) ||
-	    r.len > soft_sge_room(sink.sge, (int)sink.n) ||
+	    r.len > soft_sge_bytes(sink.sge, (int)sink.n) ||
 	    soft_mr_check_iov(dir->imr, dir_ipz(dir), r.sge, (int)r.n, false) ||
 	    soft_mr_check_iov(dir->tmr, dir_tpz(dir), sink.sge, (int)sink.n, true))
 		return false;

@@ -262,7 +262,7 @@ static inline __attribute__((always_inline)) bool soft_plain_next_locked(const s
 
 /* Returns true if the copy of a receive's list is valid and has room for `len` bytes. EP lock. */
 static inline __attribute__((always_inline)) bool
-soft_plain_room_locked(struct soft_ep *ep, const struct datp_sge *sink, uint32_t n,
+soft_plain_fits_locked(struct soft_ep *ep, const struct datp_sge *sink, uint32_t n,
 		       uint64_t len)
 {
 	if (n == 1)
@@ -300,7 +300,7 @@ soft_plain_sink_locked(struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
 	/* relaxed: a posted receive has no result to read, and a later result is announced by a cell of its own */
 	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED)
 		return 0;
-	return soft_plain_room_locked(ep, sink, n, len) ? n : 0;
+	return soft_plain_fits_locked(ep, sink, n, len) ? n : 0;
 }
 
 /*

@@ -173,10 +173,10 @@ static uint64_t queue_bytes(uint32_t mask, uint32_t stride, size_t least)
 static bool queue_fits(const struct soft_ref *ref, uint64_t offset, uint32_t mask, uint32_t stride,
 		       size_t least)
 {
-	uint64_t bytes = ((uint64_t)mask + 1) * stride, room = ref->extent_len - ref->offset;
+	uint64_t bytes = ((uint64_t)mask + 1) * stride, left = ref->extent_len - ref->offset;
 
 	return !((mask + 1) & mask) && stride >= least && !((stride | offset) & 7) &&
-	       bytes <= room && offset <= room - bytes;
+	       bytes <= left && offset <= left - bytes;
 }
 
 struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref,

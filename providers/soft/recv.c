@@ -36,7 +36,7 @@ static uint8_t receive_copy(struct soft_ep *ep, uint32_t pz, const struct datp_s
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
-	if (p->len > soft_sge_room(sge, n))
+	if (p->len > soft_sge_bytes(sge, n))
 		return DAT_DTO_ERR_LOCAL_LENGTH;
 	/* the region may have been freed since the post */
 	if (soft_mr_check_iov(ia->own, pz, sge, n, true))
@@ -860,7 +860,7 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 	if (!wqe)
 		return false;
 	ep->deferred = false;
-	if (r->len > soft_sge_room(sge, count)) {
+	if (r->len > soft_sge_bytes(sge, count)) {
 		result = DAT_DTO_ERR_LOCAL_LENGTH;
 	} else if (soft_mr_check_iov(ia->own, pz, sge, count, true)) {
 		result = DAT_DTO_ERR_LOCAL_PROTECTION;

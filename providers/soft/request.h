@@ -95,13 +95,13 @@ static inline uint8_t soft_status(uint8_t said)
 	return said <= DAT_DTO_ERR_PARTIAL_PACKET ? said : DAT_DTO_ERR_TRANSPORT;
 }
 
-static inline uint64_t soft_sge_room(const struct datp_sge *sge, int n)
+static inline uint64_t soft_sge_bytes(const struct datp_sge *sge, int n)
 {
-	uint64_t room = 0;
+	uint64_t bytes = 0;
 
 	for (int i = 0; i < n; i++)
-		room += sge[i].len;
-	return room;
+		bytes += sge[i].len;
+	return bytes;
 }
 
 #endif

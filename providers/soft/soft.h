@@ -50,7 +50,7 @@ struct soft_arena {
 	int fd;
 	_Atomic uint32_t refs;
 	_Atomic uint32_t lock; /* a leaf */
-	uint64_t room;	       /* the file's length; constant */
+	uint64_t file_len;     /* the file's length; constant */
 	uint64_t size;	       /* the part of it in use; lock, as all below */
 	struct soft_extent *extents;
 	struct soft_block *free[3][48]; /* by kind and log2 of the size */

@@ -19,14 +19,14 @@ void trace_put(struct trace_text *text, const char *fmt, ...)
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(text->at, text->room, fmt, args);
+	n = vsnprintf(text->at, text->left, fmt, args);
 	va_end(args);
 	if (n < 0)
 		return;
-	if ((size_t)n >= text->room)
-		n = text->room ? (int)text->room - 1 : 0;
+	if ((size_t)n >= text->left)
+		n = text->left ? (int)text->left - 1 : 0;
 	text->at += n;
-	text->room -= (size_t)n;
+	text->left -= (size_t)n;
 }
 
 static void put_name(struct trace_text *text, const char *name)
@@ -56,18 +56,18 @@ void trace_put_string(struct trace_text *text, const char *string)
 	}
 }
 
-const char *trace_ret_name(const struct datp_wrap *wrap, DAT_RETURN ret, char *room, size_t size)
+const char *trace_ret_name(const struct datp_wrap *wrap, DAT_RETURN ret, char *buf, size_t size)
 {
 	const char *type, *subtype;
 
 	if (datp_wrap_strerror(wrap, ret, &type, &subtype) != DAT_SUCCESS) {
-		snprintf(room, size, "0x%x", ret);
-		return room;
+		snprintf(buf, size, "0x%x", ret);
+		return buf;
 	}
 	if (!strcmp(subtype, "DAT_NO_SUBTYPE") || !*subtype)
 		return type;
-	snprintf(room, size, "%s %s", type, subtype);
-	return room;
+	snprintf(buf, size, "%s %s", type, subtype);
+	return buf;
 }
 
 static void put_address(struct trace_text *text, const struct sockaddr *address)

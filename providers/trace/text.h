@@ -8,7 +8,7 @@
 
 struct trace_text {
 	char *at;
-	size_t room;
+	size_t left;
 	bool json; /* "name": "value" pairs instead of name=value */
 	bool some; /* at least one was written */
 };

@@ -48,7 +48,7 @@ static bool trace_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 static size_t record_text(const struct datp_wrap *wrap, const struct datp_wrap_call *call, const char *ret,
 			  uint64_t from, uint64_t took, char *record)
 {
-	struct trace_text text = { .at = record, .room = RECORD_MAX - 2 };
+	struct trace_text text = { .at = record, .left = RECORD_MAX - 2 };
 
 	trace_put(&text, "%" PRIu64 ".%06u %d/%d dat_%s(", from / 1000000000,
 		  (unsigned int)(from / 1000 % 1000000), (int)getpid(), (int)gettid(),
@@ -68,13 +68,13 @@ static size_t record_json(const struct datp_wrap *wrap, const struct datp_wrap_c
 			  const char *ret, uint64_t from, uint64_t took, char *record)
 {
 	char args[RECORD_MAX - 1024], beneath[DAT_NAME_MAX_LENGTH];
-	struct trace_text text = { .at = args, .room = sizeof(args), .json = true };
-	struct trace_text name = { .at = beneath, .room = sizeof(beneath) };
+	struct trace_text text = { .at = args, .left = sizeof(args), .json = true };
+	struct trace_text name = { .at = beneath, .left = sizeof(beneath) };
 	char *end;
 
 	trace_put_string(&name, wrap->beneath);
 	trace_print_args(&text, wrap, call);
-	if (text.room <= 1) {
+	if (text.left <= 1) {
 		/* back to the end of an argument */
 		end = strstr(args, "\", \"") ? args + sizeof(args) - 1 : args;
 		while (end > args && strncmp(end, "\", \"", 4) != 0)
@@ -96,14 +96,14 @@ static void trace_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 {
 	struct trace *trace = (struct trace *)wrap;
 	uint64_t now = now_ns(), from = call->scratch[0] ? call->scratch[0] : now;
-	char record[RECORD_MAX], room[128];
+	char record[RECORD_MAX], buf[128];
 	const char *ret;
 	size_t len;
 
 	if (!trace->polls && call->id == DATP_CALL_evd_dequeue &&
 	    DAT_GET_TYPE(call->ret) == DAT_QUEUE_EMPTY)
 		return;
-	ret = trace_ret_name(wrap, call->ret, room, sizeof(room));
+	ret = trace_ret_name(wrap, call->ret, buf, sizeof(buf));
 	if (trace->format == TRACE_TEXT)
 		len = record_text(wrap, call, ret, from, now - from, record);
 	else

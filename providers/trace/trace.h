@@ -27,6 +27,6 @@ void trace_output_write(struct trace_output *output, const char *record, size_t 
 /* print.c: a call as text */
 void trace_put_string(struct trace_text *text, const char *string);
 void trace_print_args(struct trace_text *text, const struct datp_wrap *wrap, const struct datp_wrap_call *call);
-const char *trace_ret_name(const struct datp_wrap *wrap, DAT_RETURN ret, char *room, size_t size);
+const char *trace_ret_name(const struct datp_wrap *wrap, DAT_RETURN ret, char *buf, size_t size);
 
 #endif

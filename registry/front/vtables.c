@@ -47,7 +47,7 @@ int vtables_add_locked(const void *vtable)
 {
 	struct reg_vtables *chunk = &front.vtables;
 	struct reg_vtables *last = NULL;
-	struct reg_vtables *room = NULL;
+	struct reg_vtables *into = NULL;
 	const DAT_PROVIDER *v;
 	int i, free_slot = 0;
 
@@ -59,22 +59,22 @@ int vtables_add_locked(const void *vtable)
 				chunk->refs[i]++;
 				return 0;
 			}
-			if (!v && !room) {
-				room = chunk;
+			if (!v && !into) {
+				into = chunk;
 				free_slot = i;
 			}
 		}
 	}
-	if (!room) {
-		room = calloc(1, sizeof(*room));
-		if (!room)
+	if (!into) {
+		into = calloc(1, sizeof(*into));
+		if (!into)
 			return -ENOMEM;
 		/* Release: a reader that finds the chunk finds it zeroed. */
-		atomic_store_explicit(&last->next, room, memory_order_release);
+		atomic_store_explicit(&last->next, into, memory_order_release);
 	}
-	room->refs[free_slot] = 1;
-	room->whole[free_slot] = is_whole(vtable);
-	atomic_store_explicit(&room->vtable[free_slot], vtable, memory_order_relaxed);
+	into->refs[free_slot] = 1;
+	into->whole[free_slot] = is_whole(vtable);
+	atomic_store_explicit(&into->vtable[free_slot], vtable, memory_order_relaxed);
 	return 0;
 }
 

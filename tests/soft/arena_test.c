@@ -274,7 +274,7 @@ static void nobody_changes_the_file(void)
 	CHECK(ftruncate(ia->arena->fd, 1 << 20) < 0);
 	CHECK(ftruncate(ia->arena->fd, 1ll << 45) < 0);
 	REQUIRE(fstat(ia->arena->fd, &st) == 0);
-	CHECK_EQ_INT((uint64_t)st.st_size, ia->arena->room);
+	CHECK_EQ_INT((uint64_t)st.st_size, ia->arena->file_len);
 	CHECK_EQ_INT(st.st_blocks, 0); /* no page has been allocated */
 }
 

@@ -20,7 +20,7 @@
 /* A message that grows; what does not fit is left out. */
 struct text {
 	char *at;
-	size_t room;
+	size_t left;
 };
 
 static void text_add(struct text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -30,14 +30,14 @@ static void text_add(struct text *text, const char *fmt, ...)
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(text->at, text->room, fmt, args);
+	n = vsnprintf(text->at, text->left, fmt, args);
 	va_end(args);
-	if (n < 0 || !text->room)
+	if (n < 0 || !text->left)
 		return;
-	if ((size_t)n >= text->room)
-		n = (int)text->room - 1;
+	if ((size_t)n >= text->left)
+		n = (int)text->left - 1;
 	text->at += n;
-	text->room -= (size_t)n;
+	text->left -= (size_t)n;
 }
 
 /* The plugin's headers may be older than libdatp, and its options shorter than libdatp's. */
@@ -232,9 +232,9 @@ const char *datp_nearest(const char *typed, const char *const *names)
 static enum datp_err hand_over(enum datp_err (*take)(void *, const char *, char *, size_t), void *to,
 			       const char *value, struct text *why)
 {
-	if (why->room)
+	if (why->left)
 		*why->at = '\0';
-	return take(to, value, why->at, why->room);
+	return take(to, value, why->at, why->left);
 }
 
 static enum datp_err value_take(const struct datp_option *option, const char *word,
@@ -246,7 +246,7 @@ static enum datp_err value_take(const struct datp_option *option, const char *wo
 
 	if (option->kind == DATP_OPTION_IS_OTHER) {
 		err = hand_over(option->take, to, value, why);
-		if (err && why->room && !*why->at)
+		if (err && why->left && !*why->at)
 			say_bad(why, word, "not possible", option);
 		return err;
 	}
@@ -274,7 +274,7 @@ static enum datp_err word_take(const struct datp_options *options, const char *w
 
 	if (!word[length] && options->take) {
 		err = hand_over(options->take, to, word, why);
-		if (err && why->room && !*why->at)
+		if (err && why->left && !*why->at)
 			say_unknown(why, options, word);
 		return err;
 	}
@@ -292,7 +292,7 @@ enum datp_err datp_options_take(const struct datp_options *options, const char *
 				char *why, size_t size)
 {
 	char *copy = strdup(params ? params : ""), *rest = copy, *word;
-	struct text text = { .at = why, .room = size };
+	struct text text = { .at = why, .left = size };
 	enum datp_err err = DATP_OK;
 
 	if (!copy) {

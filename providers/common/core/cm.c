@@ -127,21 +127,21 @@ static size_t address_size(const struct sockaddr *address)
 }
 
 /*
- * Begins an attempt. On success *room belongs to the endpoint, and becomes that of the previous
+ * Begins an attempt. On success *buf belongs to the endpoint, and becomes that of the previous
  * attempt, or NULL.
  */
 static enum datp_err attempt_begin(struct datp_ep *ep, const struct cm_connect *how, size_t size,
-				   unsigned char **room)
+				   unsigned char **buf)
 {
 	struct ep_priv *priv = ep_priv(ep);
 	enum datp_err err = DATP_OK;
 
 	datp_lock(&ep->lock);
 	if (ep_move_locked(ep, EP_CONNECT)) {
-		unsigned char *before = priv->pdata_room;
+		unsigned char *before = priv->pdata_buf;
 
-		priv->pdata_room = *room;
-		*room = before;
+		priv->pdata_buf = *buf;
+		*buf = before;
 		priv->active = true;
 		priv->give_up = NO_DEADLINE;
 		priv->began = datp_clock_us();
@@ -163,10 +163,10 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 					 .qual = how->qual,
 					 .pdata = how->pdata,
 					 .pdata_len = how->pdata_len };
-	uint32_t room_size = ia_attr(ep->obj.ia)->max_private_data;
+	uint32_t buf_size = ia_attr(ep->obj.ia)->max_private_data;
 	struct ep_priv *priv = ep_priv(ep);
 	size_t size = address_size(how->address);
-	unsigned char *room;
+	unsigned char *buf;
 	enum datp_err err;
 	uint64_t until;
 
@@ -176,11 +176,11 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 	 * allocated now, so that the connection cannot lose the peer's private data for lack of
 	 * memory
 	 */
-	room = malloc(room_size ? room_size : 1);
-	if (!room)
+	buf = malloc(buf_size ? buf_size : 1);
+	if (!buf)
 		return DATP_ERR_MEMORY;
-	err = attempt_begin(ep, how, size, &room);
-	free(room); /* the previous attempt's, or after an error the new one */
+	err = attempt_begin(ep, how, size, &buf);
+	free(buf); /* the previous attempt's, or after an error the new one */
 	if (err)
 		return err;
 	/* The outcome may be reported before the op returns, so the state was set first. */
@@ -247,8 +247,8 @@ DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_
 	if (fresh && ep_move_locked(ep, EP_ESTABLISHED)) {
 		if (active) {
 			if (!longer) {
-				copy = priv->pdata_room;
-				priv->pdata_room = NULL;
+				copy = priv->pdata_buf;
+				priv->pdata_buf = NULL;
 			}
 			if (copy && pdata_len)
 				memcpy(copy, pdata, pdata_len);
@@ -289,11 +289,11 @@ static void keep_rejection_locked(struct datp_ep *ep, const void *pdata, uint32_
 	struct ep_priv *priv = ep_priv(ep);
 	uint32_t most = ia_attr(ep->obj.ia)->max_private_data;
 
-	if (!pdata_len || !priv->pdata_room)
+	if (!pdata_len || !priv->pdata_buf)
 		return;
 	free(priv->pdata);
-	priv->pdata = priv->pdata_room;
-	priv->pdata_room = NULL;
+	priv->pdata = priv->pdata_buf;
+	priv->pdata_buf = NULL;
 	priv->ended.pdata = priv->pdata;
 	priv->ended.pdata_len = pdata_len < most ? pdata_len : most;
 	memcpy(priv->pdata, pdata, priv->ended.pdata_len);

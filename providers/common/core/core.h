@@ -145,7 +145,7 @@ static inline void ia_count(struct datp_ia *ia, enum ia_count what)
 }
 
 /* Returns the bytes for n counts before an object's private part, if the edge counts. */
-static inline size_t ia_count_room(struct datp_ia *ia, size_t n)
+static inline size_t ia_count_bytes(struct datp_ia *ia, size_t n)
 {
 	return ia_priv(ia)->plugin->counters ? n * sizeof(uint64_t) : 0;
 }

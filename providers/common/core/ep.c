@@ -224,7 +224,7 @@ enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct da
 {
 	struct datp_obj *obj;
 	struct datp_ep *ep;
-	enum datp_err err = obj_alloc(ia, DATP_EP, sizeof(struct ep_priv) + ia_count_room(ia, EP_SHOWN), ia->ops->ep_size, &obj);
+	enum datp_err err = obj_alloc(ia, DATP_EP, sizeof(struct ep_priv) + ia_count_bytes(ia, EP_SHOWN), ia->ops->ep_size, &obj);
 
 	if (err)
 		return err;
@@ -302,7 +302,7 @@ static void ep_finish(struct datp_ep *ep)
 	drop_parts(ep);
 	ep_queues_free(ep);
 	free(priv->pdata);
-	free(priv->pdata_room);
+	free(priv->pdata_buf);
 	loop_unreserve(ia, EP_CALLS);
 	obj_release(ep);
 }
@@ -337,8 +337,8 @@ static void forget_connection_locked(struct datp_ep *ep)
 
 	free(priv->pdata);
 	priv->pdata = NULL;
-	free(priv->pdata_room);
-	priv->pdata_room = NULL;
+	free(priv->pdata_buf);
+	priv->pdata_buf = NULL;
 	priv->ended.pdata = NULL;
 	priv->ended.pdata_len = 0;
 	priv->active = false;

@@ -40,7 +40,7 @@ struct ep_priv {
 	/* the private data of the peer's accept, or of its rejection; valid until reset or free */
 	unsigned char *pdata;
 	/* during an attempt: room for max_private_data bytes of them (EP lock) */
-	unsigned char *pdata_room;
+	unsigned char *pdata_buf;
 };
 
 static inline struct ep_priv *ep_priv(struct datp_ep *ep)

@@ -207,7 +207,7 @@ enum datp_err evd_create(struct datp_ia *ia, int32_t qlen, struct datp_cno *cno,
 		return DATP_ERR_BAD_FLAGS;
 	if (cno && !obj_hold(ia, cno, DATP_CNO))
 		return DATP_ERR_HANDLE_CNO;
-	err = obj_alloc(ia, DATP_EVD, sizeof(struct evd_priv) + ia_count_room(ia, EVD_SHOWN), ia->ops->evd_size, &obj);
+	err = obj_alloc(ia, DATP_EVD, sizeof(struct evd_priv) + ia_count_bytes(ia, EVD_SHOWN), ia->ops->evd_size, &obj);
 	if (err)
 		goto drop_cno;
 	evd = (struct datp_evd *)obj;

@@ -318,12 +318,12 @@ static bool size_ok(const struct datp_plugin *desc, const char *object, uint32_t
 /* The table lies within the IA, and each LMR has a place in it. */
 static bool table_ok(const struct datp_plugin *desc, const struct datp_ops *ops)
 {
-	size_t room = ops->ia_size > sizeof(struct datp_ia) ? ops->ia_size : 0;
+	size_t bytes = ops->ia_size > sizeof(struct datp_ia) ? ops->ia_size : 0;
 
 	if (!ops->lmr_table)
 		return true;
-	if (ops->lmr_table < sizeof(struct datp_ia) || room < sizeof(struct datp_lmr_table) ||
-	    ops->lmr_table > room - sizeof(struct datp_lmr_table)) {
+	if (ops->lmr_table < sizeof(struct datp_ia) || bytes < sizeof(struct datp_lmr_table) ||
+	    ops->lmr_table > bytes - sizeof(struct datp_lmr_table)) {
 		plugin_refuse("DUTY-06: plugin \"%s\" says lmr_table = %zu, where its IA of %u bytes has no struct "
 			      "datp_lmr_table; use offsetof(struct my_ia, lmrs), or 0",
 			      desc->name, ops->lmr_table, ops->ia_size);

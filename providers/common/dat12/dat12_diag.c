@@ -76,8 +76,8 @@ static void beyond_append(char *text, size_t size, const struct datp_sge *seg, c
 {
 	size_t at = strlen(text);
 	uint64_t before = seg->addr < region->addr ? region->addr - seg->addr : 0;
-	uint64_t room = before ? region->len + before : region->len - (seg->addr - region->addr);
-	uint64_t after = seg->len > room ? seg->len - room : 0;
+	uint64_t left = before ? region->len + before : region->len - (seg->addr - region->addr);
+	uint64_t after = seg->len > left ? seg->len - left : 0;
 
 	if (!before && seg->addr - region->addr > region->len)
 		snprintf(text + at, size - at, " (%llu bytes at 0x%llx), and begins %llu bytes behind it",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns addresses: a host and a discriminator. Invariant: the lengths in a struct place are within
+ * Owns addresses: a host and a discriminator. Invariant: the lengths in a struct net_addr are within
  * bounds. The library keeps addresses in this form only; VIP_NET_ADDRESS is the program's form.
  */
 #include <string.h>
@@ -20,16 +20,16 @@ static uint8_t *bytes_of(const VIP_NET_ADDRESS *address)
  * Reads a program's address. Returns false if it is NULL, too long, or of another family than the
  * NIC's.
  */
-bool place_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct place *place)
+bool net_addr_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct net_addr *addr)
 {
 	if (address == NULL || address->HostAddressLen != nic->attr.NicAddressLen ||
 	    address->DiscriminatorLen > MAX_DISC)
 		return false;
-	memset(place, 0, sizeof(*place));
-	place->host_len = (uint8_t)address->HostAddressLen;
-	place->disc_len = (uint8_t)address->DiscriminatorLen;
-	memcpy(place->host, bytes_of(address), place->host_len);
-	memcpy(place->disc, bytes_of(address) + place->host_len, place->disc_len);
+	memset(addr, 0, sizeof(*addr));
+	addr->host_len = (uint8_t)address->HostAddressLen;
+	addr->disc_len = (uint8_t)address->DiscriminatorLen;
+	memcpy(addr->host, bytes_of(address), addr->host_len);
+	memcpy(addr->disc, bytes_of(address) + addr->host_len, addr->disc_len);
 	return true;
 }
 
@@ -43,9 +43,9 @@ static uint16_t capped(uint16_t length, uint16_t size)
  * there is. If they are 0, there is room for the longest address of the NIC, or, with `keep_short`,
  * only for the bytes of a bare VIP_NET_ADDRESS.
  */
-void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_short)
+void net_addr_write(const struct net_addr *addr, VIP_NET_ADDRESS *address, bool keep_short)
 {
-	uint16_t host = place->host_len, disc = place->disc_len;
+	uint16_t host = addr->host_len, disc = addr->disc_len;
 
 	if (address->HostAddressLen || address->DiscriminatorLen) {
 		host = capped(host, address->HostAddressLen);
@@ -57,37 +57,37 @@ void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_
 	}
 	address->HostAddressLen = host;
 	address->DiscriminatorLen = disc;
-	memcpy(bytes_of(address), place->host, host);
-	memcpy(bytes_of(address) + host, place->disc, disc);
+	memcpy(bytes_of(address), addr->host, host);
+	memcpy(bytes_of(address) + host, addr->disc, disc);
 }
 
-bool place_is_here(const struct nic *nic, const struct place *place)
+bool net_addr_is_here(const struct nic *nic, const struct net_addr *addr)
 {
-	return memcmp(place->host, nic->address, place->host_len) == 0;
+	return memcmp(addr->host, nic->address, addr->host_len) == 0;
 }
 
-void place_of_sockaddr(const struct sockaddr *sa, struct place *place)
+void net_addr_of_sockaddr(const struct sockaddr *sa, struct net_addr *addr)
 {
-	memset(place, 0, sizeof(*place));
+	memset(addr, 0, sizeof(*addr));
 	if (sa != NULL && sa->sa_family == AF_INET) {
-		place->host_len = 4;
-		memcpy(place->host, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
+		addr->host_len = 4;
+		memcpy(addr->host, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
 	} else if (sa != NULL && sa->sa_family == AF_INET6) {
-		place->host_len = 16;
-		memcpy(place->host, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr,
+		addr->host_len = 16;
+		memcpy(addr->host, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr,
 		       16);
 	}
 }
 
-void place_to_sockaddr(const struct place *place, struct sockaddr_storage *sa)
+void net_addr_to_sockaddr(const struct net_addr *addr, struct sockaddr_storage *sa)
 {
 	memset(sa, 0, sizeof(*sa));
-	if (place->host_len == 4) {
+	if (addr->host_len == 4) {
 		sa->ss_family = AF_INET;
-		memcpy(&((struct sockaddr_in *)sa)->sin_addr, place->host, 4);
+		memcpy(&((struct sockaddr_in *)sa)->sin_addr, addr->host, 4);
 	} else {
 		sa->ss_family = AF_INET6;
-		memcpy(&((struct sockaddr_in6 *)sa)->sin6_addr, place->host, 16);
+		memcpy(&((struct sockaddr_in6 *)sa)->sin6_addr, addr->host, 16);
 	}
 }
 
@@ -96,14 +96,14 @@ void place_to_sockaddr(const struct place *place, struct sockaddr_storage *sa)
  * itself has a loopback address: then there are several identities on this host, and each loopback
  * address is one of them.
  */
-static const uint8_t *host_of(const struct nic *nic, const struct place *place)
+static const uint8_t *host_of(const struct nic *nic, const struct net_addr *addr)
 {
-	if (place->host_len == 4 && place->host[0] == 127 && nic->address[0] != 127)
+	if (addr->host_len == 4 && addr->host[0] == 127 && nic->address[0] != 127)
 		return nic->address;
-	return place->host;
+	return addr->host;
 }
 
-bool same_host(const struct nic *nic, const struct place *a, const struct place *b)
+bool same_host(const struct nic *nic, const struct net_addr *a, const struct net_addr *b)
 {
 	return a->host_len == b->host_len &&
 	       memcmp(host_of(nic, a), host_of(nic, b), a->host_len) == 0;

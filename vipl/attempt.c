@@ -73,7 +73,7 @@ static DAT_TIMEOUT timeout_us_of(uint32_t ms)
  * Sends a connection request to the server, or to the peer. The keeper reports the outcome. If this
  * fails, there is nothing to undo.
  */
-DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
+DAT_RETURN vi_dial_locked(struct vi *vi, const struct net_addr *local, const struct net_addr *remote,
 			  unsigned int probe, uint64_t until, bool peer)
 {
 	struct wire_hello hello = {
@@ -93,7 +93,7 @@ DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct
 	memcpy(hello.from, local->disc, local->disc_len);
 	memcpy(hello.to, remote->disc, remote->disc_len);
 	size = wire_pack(&hello, data);
-	place_to_sockaddr(remote, &address);
+	net_addr_to_sockaddr(remote, &address);
 	if (vi_ready_ep_locked(vi))
 		return DAT_INSUFFICIENT_RESOURCES;
 	vi->verdict = WIRE_ASKS;

@@ -19,7 +19,7 @@ static void ask_cancelled(void *arg)
 /*
  * Sends a request to one of the discriminator's connection qualifiers, and waits for the outcome.
  */
-static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct place *remote,
+static VIP_RETURN ask(struct vi *vi, const struct net_addr *local, const struct net_addr *remote,
 		      unsigned int probe, uint64_t until, int own)
 {
 	const struct undo undo = { ask_cancelled, vi };
@@ -41,7 +41,7 @@ static VIP_RETURN ask(struct vi *vi, const struct place *local, const struct pla
 	return ret;
 }
 
-static VIP_RETURN ask_all(struct vi *vi, const struct place *local, const struct place *remote,
+static VIP_RETURN ask_all(struct vi *vi, const struct net_addr *local, const struct net_addr *remote,
 			  uint64_t until, int own)
 {
 	VIP_RETURN ret = VIP_NO_MATCH;
@@ -54,7 +54,7 @@ static VIP_RETURN ask_all(struct vi *vi, const struct place *local, const struct
 	return ret;
 }
 
-static VIP_RETURN connect_to(struct vi *vi, const struct place *local, const struct place *remote,
+static VIP_RETURN connect_to(struct vi *vi, const struct net_addr *local, const struct net_addr *remote,
 			     uint64_t until, VIP_VI_ATTRIBUTES *remote_attr, int own)
 {
 	VIP_RETURN ret = vi_begin(vi);
@@ -79,12 +79,12 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
 			     VIP_VI_ATTRIBUTES *remote_attr)
 {
 	struct vi *vi = vi_get(handle);
-	struct place local, remote;
+	struct net_addr local, remote;
 	VIP_RETURN ret;
 	int own;
 
-	if (vi == NULL || timeout == 0 || !place_read(vi->nic, local_addr, &local) ||
-	    !place_is_here(vi->nic, &local) || !place_read(vi->nic, remote_addr, &remote))
+	if (vi == NULL || timeout == 0 || !net_addr_read(vi->nic, local_addr, &local) ||
+	    !net_addr_is_here(vi->nic, &local) || !net_addr_read(vi->nic, remote_addr, &remote))
 		return VIP_INVALID_PARAMETER;
 	own = cancel_off();
 	ret = connect_to(vi, &local, &remote, deadline_ms(timeout), remote_attr, own);

@@ -45,16 +45,16 @@ bool hosts_check(const struct nic *nic)
  * Reads the address of a line, and sets *names to what follows it. Returns false if there is no
  * address of the NIC's family.
  */
-static bool line_read(const struct nic *nic, char *line, struct place *place, char **names)
+static bool line_read(const struct nic *nic, char *line, struct net_addr *addr, char **names)
 {
 	char *address;
 
 	line[strcspn(line, "#\n")] = '\0';
 	address = strtok_r(line, " \t", names);
-	memset(place, 0, sizeof(*place));
-	place->host_len = (uint8_t)nic->attr.NicAddressLen;
+	memset(addr, 0, sizeof(*addr));
+	addr->host_len = (uint8_t)nic->attr.NicAddressLen;
 	return address != NULL &&
-	       inet_pton(place->host_len == 4 ? AF_INET : AF_INET6, address, place->host) == 1;
+	       inet_pton(addr->host_len == 4 ? AF_INET : AF_INET6, address, addr->host) == 1;
 }
 
 /* Returns whether the name is in the rest of a line. */
@@ -72,7 +72,7 @@ static bool line_names(char *names, const char *name)
  * Finds the address number *index of a name, counted from 0. If the file has fewer, returns false,
  * and reduces *index by the number that it has.
  */
-bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct place *place)
+bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct net_addr *addr)
 {
 	const char *path = path_of_hosts();
 	FILE *file = path != NULL ? fopen(path, "re") : NULL;
@@ -82,25 +82,25 @@ bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, st
 	if (file == NULL)
 		return false;
 	while (!found && fgets(line, sizeof(line), file) != NULL)
-		if (line_read(nic, line, place, &names) && line_names(names, name))
+		if (line_read(nic, line, addr, &names) && line_names(names, name))
 			found = (*index)-- == 0;
 	fclose(file);
 	return found;
 }
 
 /* Finds the first name of an address. */
-bool hosts_by_address(const struct nic *nic, const struct place *place, char *name, size_t size)
+bool hosts_by_address(const struct nic *nic, const struct net_addr *addr, char *name, size_t size)
 {
 	const char *path = path_of_hosts();
 	FILE *file = path != NULL ? fopen(path, "re") : NULL;
 	char line[LINE_MAX_BYTES], *names, *first = NULL;
-	struct place here;
+	struct net_addr here;
 
 	if (file == NULL)
 		return false;
 	while (first == NULL && fgets(line, sizeof(line), file) != NULL)
 		if (line_read(nic, line, &here, &names) &&
-		    memcmp(here.host, place->host, here.host_len) == 0)
+		    memcmp(here.host, addr->host, here.host_len) == 0)
 			first = strtok_r(NULL, " \t", &names);
 	if (first != NULL)
 		snprintf(name, size, "%s", first);

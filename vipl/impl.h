@@ -158,8 +158,8 @@ struct queue {
 
 enum peer_step { PEER_NONE, PEER_WAITS, PEER_PAUSES, PEER_DIALS, PEER_HANGS_UP, PEER_ACCEPTS };
 
-/* A host's address and a discriminator. */
-struct place {
+/* The address of a VI: that of its host, and a discriminator. VIP_NET_ADDRESS in a fixed size. */
+struct net_addr {
 	uint8_t host[16];
 	uint8_t disc[MAX_DISC];
 	uint8_t host_len;
@@ -169,8 +169,8 @@ struct place {
 /* A connection to a peer that is being set up; vi->lock. */
 struct peering {
 	enum peer_step step;
-	struct place local;
-	struct place remote;
+	struct net_addr local;
+	struct net_addr remote;
 	uint64_t until;			/* milliseconds */
 	uint64_t dial_at;
 	unsigned int probe;
@@ -246,7 +246,7 @@ struct conn {
 	struct conn *next;
 	DAT_CR_HANDLE cr;
 	struct wire_hello hello;
-	struct place remote;
+	struct net_addr remote;
 	uint64_t stale_at;		/* milliseconds: when the client gives up */
 	bool busy;			/* VipConnectAccept() or VipConnectReject() uses it */
 };
@@ -530,7 +530,7 @@ VIP_RETURN vi_begin(struct vi *vi);
 void vi_give_up(struct vi *vi);
 void vi_settle(struct vi *vi);
 void vi_feed_locked(struct vi *vi);
-DAT_RETURN vi_dial_locked(struct vi *vi, const struct place *local, const struct place *remote,
+DAT_RETURN vi_dial_locked(struct vi *vi, const struct net_addr *local, const struct net_addr *remote,
 			  unsigned int probe, uint64_t until, bool peer);
 void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size);
 void vi_stand_locked(struct vi *vi);
@@ -560,7 +560,7 @@ void answers_free_all(struct nic *nic);
 /* peer.c */
 void peer_outcome(struct vi *vi);
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
-		  const struct place *remote);
+		  const struct net_addr *remote);
 uint64_t peer_run(struct nic *nic);
 
 /* complain.c */
@@ -568,15 +568,15 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* hosts.c */
 bool hosts_check(const struct nic *nic);
-bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct place *place);
-bool hosts_by_address(const struct nic *nic, const struct place *place, char *name, size_t size);
+bool hosts_by_name(const struct nic *nic, const char *name, VIP_ULONG *index, struct net_addr *addr);
+bool hosts_by_address(const struct nic *nic, const struct net_addr *addr, char *name, size_t size);
 
 /* address.c */
-bool place_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct place *place);
-void place_write(const struct place *place, VIP_NET_ADDRESS *address, bool keep_short);
-bool place_is_here(const struct nic *nic, const struct place *place);
-void place_of_sockaddr(const struct sockaddr *sa, struct place *place);
-void place_to_sockaddr(const struct place *place, struct sockaddr_storage *sa);
-bool same_host(const struct nic *nic, const struct place *a, const struct place *b);
+bool net_addr_read(const struct nic *nic, const VIP_NET_ADDRESS *address, struct net_addr *addr);
+void net_addr_write(const struct net_addr *addr, VIP_NET_ADDRESS *address, bool keep_short);
+bool net_addr_is_here(const struct nic *nic, const struct net_addr *addr);
+void net_addr_of_sockaddr(const struct sockaddr *sa, struct net_addr *addr);
+void net_addr_to_sockaddr(const struct net_addr *addr, struct sockaddr_storage *sa);
+bool same_host(const struct nic *nic, const struct net_addr *a, const struct net_addr *b);
 
 #endif

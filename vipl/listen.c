@@ -87,7 +87,7 @@ static struct listener *listener_find(struct nic *nic, const uint8_t *disc, size
 	return l;
 }
 
-static struct listener *listener_get_locked(struct nic *nic, const struct place *local)
+static struct listener *listener_get_locked(struct nic *nic, const struct net_addr *local)
 {
 	struct listener *l = listener_find(nic, local->disc, local->disc_len);
 
@@ -170,11 +170,11 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 	VIP_RETURN ret = VIP_ERROR_RESOURCE;
 	struct conn *conn = NULL;
 	struct listener *l;
-	struct place local;
+	struct net_addr local;
 	int own;
 
 	if (nic == NULL || remote_addr == NULL || remote_attr == NULL || out == NULL ||
-	    !place_read(nic, local_addr, &local) || !place_is_here(nic, &local))
+	    !net_addr_read(nic, local_addr, &local) || !net_addr_is_here(nic, &local))
 		return VIP_INVALID_PARAMETER;
 	own = cancel_off();
 	pthread_mutex_lock(&nic->lock);
@@ -187,7 +187,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 	cancel_restore(own);
 	if (ret != VIP_SUCCESS)
 		return ret;
-	place_write(&conn->remote, remote_addr, nic->short_addresses);
+	net_addr_write(&conn->remote, remote_addr, nic->short_addresses);
 	*remote_attr = conn->hello.attr;
 	*out = conn;
 	return VIP_SUCCESS;
@@ -216,7 +216,7 @@ void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
  * Queues a client's request at its listener. Returns false if there is none, or its queue is full.
  */
 static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
-		    const struct place *remote)
+		    const struct net_addr *remote)
 {
 	struct listener *l = listener_find(nic, hello->to, hello->to_len);
 	struct conn *conn, **at;
@@ -242,7 +242,7 @@ static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *
 void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 {
 	struct wire_hello hello;
-	struct place remote;
+	struct net_addr remote;
 	DAT_CR_PARAM param;
 	bool known;
 
@@ -252,7 +252,7 @@ void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 		dat_cr_reject(cr);	/* not from this version of libvipl */
 		return;
 	}
-	place_of_sockaddr(param.remote_ia_address_ptr, &remote);
+	net_addr_of_sockaddr(param.remote_ia_address_ptr, &remote);
 	remote.disc_len = hello.from_len;
 	memcpy(remote.disc, hello.from, hello.from_len);
 	pthread_mutex_lock(&nic->lock);

@@ -193,16 +193,16 @@ static void fill_levels(struct nic *nic)
 static int nic_ask(struct nic *nic, const char *device)
 {
 	DAT_PROVIDER_ATTR provider;
-	struct place here;
+	struct net_addr here;
 
 	if (dat_ia_query(nic->ia, NULL, DAT_IA_FIELD_ALL, &nic->ia_attr, DAT_PROVIDER_FIELD_ALL,
 			 &provider) != DAT_SUCCESS)
 		return -1;
-	place_of_sockaddr(nic->ia_attr.ia_address_ptr, &here);
+	net_addr_of_sockaddr(nic->ia_attr.ia_address_ptr, &here);
 	if (here.host_len == 0 || provider.max_private_data_size < WIRE_HELLO_MAX)
 		return -1;
 	memcpy(nic->address, here.host, here.host_len);
-	place_to_sockaddr(&here, &nic->sockaddr);
+	net_addr_to_sockaddr(&here, &nic->sockaddr);
 	/* The soft provider has no driver; any other may have one. */
 	nic->has_driver = !transport_is(&nic->ia_attr, "shared memory");
 	nic->read_needs_write = provider.rdma_write_for_rdma_read_req == DAT_TRUE;

@@ -50,14 +50,14 @@ static bool ns_is_on(struct nic *nic)
 	return on;
 }
 
-static void replace_loopback(const struct nic *nic, struct place *place)
+static void replace_loopback(const struct nic *nic, struct net_addr *addr)
 {
-	if (place->host_len == 4 && place->host[0] == 127)
-		memcpy(place->host, nic->address, 4);
+	if (addr->host_len == 4 && addr->host[0] == 127)
+		memcpy(addr->host, nic->address, 4);
 }
 
 /* Asks the host's resolver. Returns false if it has no address of that number. */
-static bool resolve(const struct nic *nic, const char *name, VIP_ULONG index, struct place *place)
+static bool resolve(const struct nic *nic, const char *name, VIP_ULONG index, struct net_addr *addr)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list, *at;
 
@@ -66,27 +66,27 @@ static bool resolve(const struct nic *nic, const char *name, VIP_ULONG index, st
 		return false;
 	for (at = list; at != NULL && index > 0; at = at->ai_next)
 		index--;
-	place_of_sockaddr(at != NULL ? at->ai_addr : NULL, place);
+	net_addr_of_sockaddr(at != NULL ? at->ai_addr : NULL, addr);
 	freeaddrinfo(list);
-	replace_loopback(nic, place);
-	return place->host_len != 0;
+	replace_loopback(nic, addr);
+	return addr->host_len != 0;
 }
 
 VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE handle, VIP_CHAR *name,
 			      VIP_NET_ADDRESS *address, VIP_ULONG index)
 {
 	struct nic *nic = nic_get(handle);
-	struct place place;
+	struct net_addr addr;
 
 	if (nic == NULL || name == NULL || address == NULL)
 		return VIP_INVALID_PARAMETER;
-	if (!ns_is_on(nic) || (!hosts_by_name(nic, name, &index, &place) &&
-			       !resolve(nic, name, index, &place)))
+	if (!ns_is_on(nic) || (!hosts_by_name(nic, name, &index, &addr) &&
+			       !resolve(nic, name, index, &addr)))
 		return VIP_ERROR_NAMESERVICE;
 	/* The caller has room for an address of the NIC's, whatever the structure held before. */
-	address->HostAddressLen = place.host_len;
+	address->HostAddressLen = addr.host_len;
 	address->DiscriminatorLen = 0;
-	place_write(&place, address, false);
+	net_addr_write(&addr, address, false);
 	return VIP_SUCCESS;
 }
 
@@ -96,14 +96,14 @@ VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *address, V
 	struct nic *nic = nic_get(handle);
 	struct sockaddr_storage sa;
 	char text[NI_MAXHOST];
-	struct place place;
+	struct net_addr addr;
 	VIP_ULONG need;
 
-	if (nic == NULL || name == NULL || length == NULL || !place_read(nic, address, &place))
+	if (nic == NULL || name == NULL || length == NULL || !net_addr_read(nic, address, &addr))
 		return VIP_INVALID_PARAMETER;
-	place_to_sockaddr(&place, &sa);
+	net_addr_to_sockaddr(&addr, &sa);
 	if (!ns_is_on(nic) ||
-	    (!hosts_by_address(nic, &place, text, sizeof(text)) &&
+	    (!hosts_by_address(nic, &addr, text, sizeof(text)) &&
 	     getnameinfo((struct sockaddr *)&sa, sizeof(sa), text, sizeof(text), NULL, 0, 0) != 0))
 		return VIP_ERROR_NAMESERVICE;
 	need = strlen(text) + 1;

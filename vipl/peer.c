@@ -14,7 +14,7 @@
 enum { PAUSE_MS = 20 };
 
 /* Returns less than 0 if the side at `a` dials. */
-static int compare_places(const struct place *a, const struct place *b)
+static int net_addr_compare(const struct net_addr *a, const struct net_addr *b)
 {
 	size_t length = a->disc_len < b->disc_len ? a->disc_len : b->disc_len;
 	int order = memcmp(a->disc, b->disc, length);
@@ -26,7 +26,7 @@ static int compare_places(const struct place *a, const struct place *b)
 	return order;
 }
 
-static bool listen_for(struct vi *vi, const struct place *local)
+static bool listen_for(struct vi *vi, const struct net_addr *local)
 {
 	struct nic *nic = vi->nic;
 	int own = cancel_off();
@@ -43,18 +43,18 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_ad
 				 VIP_NET_ADDRESS *remote_addr, VIP_ULONG timeout)
 {
 	struct vi *vi = vi_get(handle);
-	struct place local, remote;
+	struct net_addr local, remote;
 	VIP_RETURN ret;
 	bool dials;
 
-	if (vi == NULL || timeout == 0 || !place_read(vi->nic, local_addr, &local) ||
-	    !place_is_here(vi->nic, &local) || !place_read(vi->nic, remote_addr, &remote) ||
-	    compare_places(&local, &remote) == 0)
+	if (vi == NULL || timeout == 0 || !net_addr_read(vi->nic, local_addr, &local) ||
+	    !net_addr_is_here(vi->nic, &local) || !net_addr_read(vi->nic, remote_addr, &remote) ||
+	    net_addr_compare(&local, &remote) == 0)
 		return VIP_INVALID_PARAMETER;
 	ret = vi_begin(vi);
 	if (ret != VIP_SUCCESS)
 		return ret;
-	dials = compare_places(&local, &remote) < 0;
+	dials = net_addr_compare(&local, &remote) < 0;
 	if (!dials && !listen_for(vi, &local)) {
 		vi_give_up(vi);
 		return VIP_ERROR_RESOURCE;
@@ -133,7 +133,7 @@ void peer_outcome(struct vi *vi)
 }
 
 static bool is_expected(const struct vi *vi, const struct wire_hello *hello,
-			const struct place *remote)
+			const struct net_addr *remote)
 {
 	const struct peering *p = &vi->peer;
 
@@ -162,7 +162,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 
 /* Handles a peer's request. Returns false if no VI waits for it. nic->lock is held. */
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
-		  const struct place *remote)
+		  const struct net_addr *remote)
 {
 	bool found = false;
 

@@ -91,7 +91,7 @@ struct rdma_cqset {
 	struct datp_evd *evd; /* NULL: the IA's null queue, for endpoints without an EVD */
 	struct ibv_comp_channel *channel;
 	struct datp_fork_fd held; /* its descriptor */
-	struct rdma_cq cq[RDMA_CQ_MAX]; /* the places in use have a `cq` */
+	struct rdma_cq cq[RDMA_CQ_MAX]; /* an entry in use has a `cq` */
 	struct rdma_cq *home[2];
 	/* the only CQ; if there are several or none, a CQ that is always empty */
 	struct ibv_cq *one;
@@ -335,7 +335,7 @@ struct rdma_ep {
 	bool last_taken; /* the device says that it takes no more receives of the SRQ (EP lock) */
 	struct rdma_staged *staged, **staged_end; /* EP lock */
 	struct datp_node *early, **early_end;	  /* receives that have completed before `up` (EP lock) */
-	/* by place in the ring: the request is complete, but some request before it is not (EP lock) */
+	/* by index in the ring: the request is complete, but some request before it is not (EP lock) */
 	unsigned char *overtook;
 	/*
 	 * the number of requests that overtook, plus one if `failed`, stopped or DEFER_FENCED; completions take the fast

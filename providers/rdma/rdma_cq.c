@@ -107,7 +107,7 @@ static void count_locked(struct rdma_cqset *set)
 		set->one = &blank;
 }
 
-static struct rdma_cq *free_place(struct rdma_cqset *set)
+static struct rdma_cq *free_entry(struct rdma_cqset *set)
 {
 	for (uint32_t i = 0; i < RDMA_CQ_MAX; i++)
 		if (!set->cq[i].cq)
@@ -119,7 +119,7 @@ static struct rdma_cq *free_place(struct rdma_cqset *set)
 static enum datp_err cq_add(struct rdma_cqset *set, uint32_t size, uint32_t spare,
 			    bool requests_only)
 {
-	struct rdma_cq *cq = free_place(set);
+	struct rdma_cq *cq = free_entry(set);
 	struct rdma_ia *ia = set->ia;
 
 	if (!cq) {

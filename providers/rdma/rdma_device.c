@@ -74,7 +74,7 @@ static enum datp_err take_gid(void *to, const char *value, char *why, size_t siz
 }
 
 /* The adapter, and a port, which is a number. */
-static enum datp_err take_place(void *to, const char *word, char *why, size_t size)
+static enum datp_err take_where(void *to, const char *word, char *why, size_t size)
 {
 	struct rdma_options *opt = to;
 	char *end;
@@ -142,7 +142,7 @@ static const struct datp_option table[] = {
 			  "what the device is known to do differently"),
 };
 static const struct datp_options options =
-	DATP_OPTIONS(table, "NETDEV|ADDRESS|HOST|DEVICE, PORT", take_place);
+	DATP_OPTIONS(table, "NETDEV|ADDRESS|HOST|DEVICE, PORT", take_where);
 
 /*
  * The names that OFED's providers have for some options. A value that is not possible is ignored,

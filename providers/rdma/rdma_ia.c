@@ -250,7 +250,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	const struct ibv_device_attr *dev = &ia->dev;
 
 	a->max_eps = rdma_count(dev->max_qp);
-	a->max_dto_per_ep = rdma_request_places(ia);
+	a->max_dto_per_ep = rdma_request_wrs(ia);
 	a->max_rdma_read_per_ep_in = a->max_rdma_read_in = rdma_count(dev->max_qp_rd_atom);
 	a->max_rdma_read_per_ep_out = a->max_rdma_read_out = rdma_count(dev->max_qp_init_rd_atom);
 	/* many drivers leave the total over all queue pairs at 0 (irdma, bnxt_re, hns, qedr) */

@@ -184,7 +184,7 @@ static int cut(struct ibv_sge *sge, int n, uint64_t len)
 
 /*
  * Returns the flag that asks the device for a completion. Suppressed requests ask for none, except
- * one from time to time, by which their places in the queues are reclaimed.
+ * one from time to time, by which their slots of the queues are reclaimed.
  */
 static unsigned int signal_of(struct rdma_ep *ep, const struct datp_wqe *wqe)
 {

@@ -60,35 +60,38 @@ static int read_segments(const struct rdma_ia *ia)
 	return ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
 }
 
-int32_t rdma_request_places(const struct rdma_ia *ia)
+int32_t rdma_request_wrs(const struct rdma_ia *ia)
 {
 	return rdma_count((int64_t)ia->dev.max_qp_wr - RDMA_SPARE_WR);
 }
 
 /*
  * A queue pair's completions go to one CQ, which on some devices (rxe) has fewer entries than a
- * queue has places. A program that asks for more gets a CQ of its own with the largest size. It has
+ * send queue has work requests. A program that asks for more gets a CQ of its own with the largest size. It has
  * to make sure that no more completions wait in this CQ, as with other libraries, which make a CQ
  * as long as its EVD.
  */
-static uint32_t entries_for(const struct rdma_ia *ia, uint32_t places)
+static uint32_t entries_for(const struct rdma_ia *ia, uint32_t need)
 {
-	return places < (uint32_t)ia->dev.max_cqe ? places : (uint32_t)ia->dev.max_cqe;
+	return need < (uint32_t)ia->dev.max_cqe ? need : (uint32_t)ia->dev.max_cqe;
 }
 
-/* Any request may be a read that is split into as many parts as possible. */
-static int64_t places_of(const struct datp_ep_attr *attr, int read_sge)
+/*
+ * Returns how many work requests a send queue for these attributes needs. Any request may be a read that is split into as
+ * many parts as possible.
+ */
+static int64_t wrs_of(const struct datp_ep_attr *attr, int read_sge)
 {
 	return (int64_t)attr->max_request_dtos * rdma_read_pieces(attr->max_rdma_read_iov, read_sge);
 }
 
 static void say_too_many(const struct rdma_ia *ia, const struct datp_ep_attr *attr, int64_t need)
 {
-	int32_t most = rdma_request_places(ia), each = read_segments(ia);
+	int32_t most = rdma_request_wrs(ia), each = read_segments(ia);
 
 	datp_log(2,
-		 "%s: max_request_dtos %d with max_rdma_read_iov %d takes %lld places of a send "
-		 "queue of verbs device %s, which has %d, because one of its reads goes into %d "
+		 "%s: max_request_dtos %d with max_rdma_read_iov %d takes %lld work requests of a "
+		 "send queue of verbs device %s, which has %d, because one of its reads goes into %d "
 		 "segment%s: ask for at most %d requests, or %d segments",
 		 ia->base.name, attr->max_request_dtos, attr->max_rdma_read_iov, (long long)need,
 		 ibv_get_device_name(ia->verbs->device), most, each, each == 1 ? "" : "s",
@@ -100,7 +103,7 @@ enum datp_err rdma_ep_fit(struct datp_ia *base, struct datp_ep_attr *attr,
 			  const struct datp_ep_attr *asked)
 {
 	const struct rdma_ia *ia = rdma_ia(base);
-	int32_t most = rdma_request_places(ia);
+	int32_t most = rdma_request_wrs(ia);
 	int each = read_segments(ia);
 	int32_t fits;
 	int64_t need;
@@ -119,7 +122,7 @@ enum datp_err rdma_ep_fit(struct datp_ia *base, struct datp_ep_attr *attr,
 				  attr->max_request_dtos);
 		attr->max_request_dtos = fits ? fits : 1;
 	}
-	need = places_of(attr, each);
+	need = wrs_of(attr, each);
 	if (need <= most)
 		return DATP_OK;
 	say_too_many(ia, attr, need);
@@ -160,11 +163,11 @@ static void release_receives(struct rdma_ep *ep)
 /* Returns the length of the send queue. rdma_ep_fit() has checked that the device has queues of that length. */
 static uint32_t send_depth(const struct rdma_ep *ep)
 {
-	return (uint32_t)places_of(&ep->base.attr, ep->read_sge) + RDMA_SPARE_WR;
+	return (uint32_t)wrs_of(&ep->base.attr, ep->read_sge) + RDMA_SPARE_WR;
 }
 
 /*
- * Reserves an entry of a CQ for each place of the queues: when a connection ends, all requests are
+ * Reserves an entry of a CQ for each work request that the queues can hold: when a connection ends, all requests are
  * flushed, also those that complete without an event if they succeed.
  */
 static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)

@@ -13,7 +13,7 @@ bool soft_file_stays(int fd);
 enum datp_err soft_arena_new(struct soft_arena **arena);
 /* Drops a reference; the last one unmaps the arena. */
 void soft_arena_put(struct soft_arena *arena);
-/* Returns the address of a place in an arena of this process, or NULL if no extent has `size` bytes there. */
+/* Returns the address of memory in an arena of this process, or NULL if no extent has `size` bytes there. */
 void *soft_arena_at(struct soft_arena *arena, const struct soft_ref *ref, uint64_t size);
 
 /* Returns the length of the extent that a piece of `size` bytes lies in. */

@@ -32,9 +32,9 @@ void soft_exec_later(struct soft_ep *ep, bool initiator);
 void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg);
 
 /*
- * Notes whether a thread of this process is accessing memory for this endpoint, in a place that
- * only this process can write: soft_ep.at_work, which is odd meanwhile. They use the compiler's builtins, because
- * the model checker replaces C11's atomics in these files, and this word is not shared. EP lock.
+ * Note the begin and the end of an access to memory for this endpoint by a thread of this process: soft_ep.at_work is odd
+ * in between. Only this process can write that word. The functions use the compiler's builtins, because the model checker
+ * replaces C11's atomics in these files, and this word is not shared. EP lock.
  */
 static inline void soft_work_begin(struct soft_ep *ep)
 {

@@ -49,7 +49,7 @@ bool soft_peer_lost(struct soft_peer *peer);
 struct soft_peer *soft_peer_by_name(struct soft_ia *ia, uint32_t name);
 
 /*
- * Returns a place of at least `size` bytes in the peer's arena, which is mapped when it is first
+ * Returns the address of at least `size` bytes in the peer's arena, which is mapped when it is first
  * asked for. Returns NULL if it cannot be mapped, does not exist, or lies in an extent that is
  * longer than an arena makes one for such a piece. soft_peer_ring() and soft_peer_port() check that
  * the queues fit as well; *mask is what the ring said when it was checked, because it may say

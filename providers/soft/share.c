@@ -7,7 +7,7 @@
  * this kind, and rings the doorbell when it frees a region that a peer has mapped (SOFT_MR_MAPPED),
  * so that the memory does not outlive the region here.
  *
- * What the peer writes about a region's place is not trusted: an access stays within what was
+ * What the peer writes about where a region lies is not trusted: an access stays within what was
  * mapped.
  */
 #define _GNU_SOURCE

@@ -18,7 +18,7 @@
 #define SOFT_MAX_IOV	 16
 #define SOFT_LINE	 64
 
-/* A place in an arena: the extent to map, and where in it. */
+/* A reference to memory in an arena: the extent to map, and where in it. */
 struct soft_ref {
 	uint64_t extent, extent_len, offset;
 };
@@ -84,7 +84,7 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 #define SOFT_SERVICE_RUNG   2u /* the doorbell was rung after that; without it the sender may have been stopped before it rang */
 
 /*
- * Stands in the place of a list that is lost: the owner looks which ports say that they are on it.
+ * Stands in for a list that is lost: the owner looks which ports say that they are on it.
  * No port has this entry.
  */
 #define SOFT_READY_ALL UINT32_MAX

@@ -31,7 +31,7 @@ enum datp_err soft_strict_check(struct soft_ep *ep, const struct datp_wqe *wqe, 
 	if (ep->suppressed >= ep->base.sq.max) {
 		datp_log(1,
 			 "soft: adapter %s: the completions of the last %u requests are suppressed, which is all that the "
-			 "endpoint's queue holds; hardware reuses their places when a later request completes, so request a "
+			 "endpoint's queue holds; hardware reuses their entries when a later request completes, so request a "
 			 "completion before that (strict=on)",
 			 ia->base.name, ep->suppressed);
 		return DATP_ERR_CREDITS;

@@ -14,7 +14,7 @@ void soft_strict_look_later(struct soft_ep *ep);
 
 /*
  * Returns DATP_OK if this request can be posted. Otherwise DATP_ERR_CREDITS: requests with suppressed completions have filled the
- * queue, whose places hardware reuses when a later request has a completion; or DATP_ERR_PRIV_WRITE: the memory that an RDMA
+ * queue, whose entries hardware reuses when a later request has a completion; or DATP_ERR_PRIV_WRITE: the memory that an RDMA
  * Read goes to lacks the right to remote writes, which iWARP needs. EP lock.
  */
 static inline enum datp_err soft_strict_post(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)

@@ -51,14 +51,14 @@ static struct soft_binding **windows_of(struct soft_ia *ia, uint32_t context)
 	return &ia->windows[SOFT_MR_INDEX(context)];
 }
 
-/* Returns the place of the record in its list; *place is NULL if no record has this context. windows_lock */
+/* Returns the pointer to the record in its list; it points to NULL if no record has this context. windows_lock */
 static struct soft_binding **binding_at(struct soft_ia *ia, uint32_t context)
 {
-	struct soft_binding **place = windows_of(ia, context);
+	struct soft_binding **at = windows_of(ia, context);
 
-	while (*place && (*place)->context != context)
-		place = &(*place)->next;
-	return place;
+	while (*at && (*at)->context != context)
+		at = &(*at)->next;
+	return at;
 }
 
 /* windows_lock */

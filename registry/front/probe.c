@@ -17,7 +17,7 @@
 #define PAGES		1024
 
 /*
- * Pages on which objects were seen, by page number; 0 if the place is empty. Relaxed: only the
+ * Pages on which objects were seen, by page number; 0 if the entry is empty. Relaxed: only the
  * numbers are compared.
  */
 static _Atomic uintptr_t pages[PAGES];

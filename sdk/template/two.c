@@ -50,7 +50,7 @@ static void must(DAT_RETURN ret, const char *call)
 /* ------------------------------------------------------------------ what each side has */
 
 /* Memory that the peer may write and read. It is sent in binary form, because both sides are one program. */
-struct place {
+struct target {
 	DAT_RMR_CONTEXT key;
 	DAT_VADDR address;
 };
@@ -62,7 +62,7 @@ OWN DAT_EP_HANDLE ep;
 OWN DAT_IA_ATTR attr;
 OWN DAT_LMR_HANDLE lmr;
 OWN DAT_LMR_CONTEXT local;
-OWN struct place here, there;
+OWN struct target here, there;
 OWN size_t size; /* of each of these four, which are one region */
 OWN unsigned char *out, *in, *shared, *copy;
 
@@ -235,7 +235,7 @@ static void rdma(bool write, int number)
 
 /* ------------------------------------------------------------------ the conversation */
 
-/* Takes the peer's place from the private data of its request or answer. */
+/* Takes the peer's key and address from the private data of its request or answer. */
 static void remember(const void *pdata, DAT_COUNT length)
 {
 	if (length < (DAT_COUNT)sizeof(there))

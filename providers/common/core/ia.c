@@ -304,7 +304,7 @@ static void async_detach_all(struct datp_ia *ia)
 
 /*
  * Destroys all objects, users before what they use. Listeners go first, so that nothing new
- * arrives. EVDs go late, so that the events of the others still have a place, and their waiters
+ * arrives. EVDs go late, so that the events of the others still have a queue to go to, and their waiters
  * learn that the IA is closed.
  */
 static void destroy_objects(struct datp_ia *ia)

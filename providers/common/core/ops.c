@@ -315,7 +315,7 @@ static bool size_ok(const struct datp_plugin *desc, const char *object, uint32_t
 	return false;
 }
 
-/* The table lies within the IA, and each LMR has a place in it. */
+/* The table lies within the IA, and each LMR has an entry for it. */
 static bool table_ok(const struct datp_plugin *desc, const struct datp_ops *ops)
 {
 	size_t bytes = ops->ia_size > sizeof(struct datp_ia) ? ops->ia_size : 0;

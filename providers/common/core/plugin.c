@@ -48,7 +48,7 @@ static struct plugin *nth_locked(const char *name, uint32_t nth)
 }
 
 /*
- * Gives the plugin the first free place among those of its name. Returns false if there are too
+ * Gives the plugin the first free number among the plugins of its name. Returns false if there are too
  * many of them.
  */
 static bool plugin_list(struct plugin *plugin)
@@ -84,7 +84,7 @@ static void plugin_unlist(struct plugin *plugin)
 }
 
 /*
- * From here on nothing can be opened through this registration, and its place is not reused.
+ * From here on nothing can be opened through this registration, and its number is not reused.
  * Returns false if IAs are open through it.
  */
 static bool plugin_leave(struct plugin *plugin)

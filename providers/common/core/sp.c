@@ -103,7 +103,7 @@ static void sp_leave_evd(struct datp_sp *sp)
 	obj_drop(sp->evd);
 }
 
-/* Returns the place of an RSP on the list, or that of the NULL at its end. The list's lock is held. */
+/* Returns the pointer to an RSP in the list, or to the NULL at its end. The list's lock is held. */
 static struct datp_sp **used_up_at_locked(const struct datp_sp *sp)
 {
 	struct datp_sp **at = &used_up.first;

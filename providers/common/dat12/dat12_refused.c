@@ -368,7 +368,7 @@ static bool say_state(struct refused *r)
 	if (is_call(r, "srq_resize"))
 		return SAY(r, "the SRQ holds more receives than that, or its low watermark is higher");
 	if (is_call(r, "ep_modify"))
-		return SAY(r, "operations are outstanding that the new values have no place for: take their completions first");
+		return SAY(r, "more operations are outstanding than the new values allow: take their completions first");
 	return false;
 }
 

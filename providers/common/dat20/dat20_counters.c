@@ -55,7 +55,7 @@ static const char *const evd_names[] = { EVD_COUNTERS(X) };
 _Static_assert(COUNT(ia_names) == IA_SHOWN && IA_SHOWN == (int)DAT20_DCNT_IA_ALL_COUNTERS &&
 		       COUNT(ep_names) == EP_SHOWN && EP_SHOWN == (int)DAT20_DCNT_EP_ALL_COUNTERS &&
 		       COUNT(evd_names) == EVD_SHOWN && EVD_SHOWN == (int)DAT20_DCNT_EVD_ALL_COUNTERS,
-	       "each counter has a name and a place");
+	       "each counter has a name and a value");
 /* ------------------------------------------------------------------ an IA's values */
 
 static uint64_t counted(const struct ia_priv *priv, enum ia_count what)
@@ -210,8 +210,8 @@ static _Atomic uint64_t *evd_counts(struct datp_evd *evd)
 
 _Static_assert(EP_SHOWN * sizeof(uint64_t) % 16 == 0 && EVD_SHOWN * sizeof(uint64_t) % 16 == 0, "private parts stay aligned");
 
-/* Returns where a counter of an endpoint or EVD is, or NULL if it is not counted. */
-static _Atomic uint64_t *place_of(const struct counters *of, int i)
+/* Returns the address of a counter of an endpoint or EVD is, or NULL if it is not counted. */
+static _Atomic uint64_t *counter_at(const struct counters *of, int i)
 {
 	_Atomic uint64_t *counts;
 
@@ -236,19 +236,19 @@ static void counters_read(const struct counters *of, int first, int n, bool rese
 		return;
 	}
 	for (int i = 0; i < n; i++) {
-		_Atomic uint64_t *place = place_of(of, first + i);
+		_Atomic uint64_t *counter = counter_at(of, first + i);
 
 		/* relaxed, both: snapshots; an exchange loses nothing that is counted meanwhile */
-		if (!place)
+		if (!counter)
 			out[i] = 0;
 		else if (reset)
-			out[i] = atomic_exchange_explicit(place, 0, memory_order_relaxed);
+			out[i] = atomic_exchange_explicit(counter, 0, memory_order_relaxed);
 		else
-			out[i] = atomic_load_explicit(place, memory_order_relaxed);
+			out[i] = atomic_load_explicit(counter, memory_order_relaxed);
 	}
 }
 
-/* Checks the counter that a program has named; *first and *n are its place, or all of them. */
+/* Checks the counter that a program has named; *first is its number and *n is 1, or they are those of all of them. */
 static DAT_RETURN chosen(DAT_HANDLE handle, int counter, struct counters *of, int *first, int *n)
 {
 	if (!counters_of(handle, of))

@@ -34,7 +34,7 @@ static DAT_RETURN query_open(uint32_t nth, const DAT_NAME_PTR name, va_list args
 	ret = dat20_ia_query(ia, NULL, ia_mask, ia_attr, provider_mask, provider_attr);
 	if (ret != DAT_SUCCESS) {
 		(void)dat12_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
-		/* the arguments of dat_ia_query() are two places further on in this call */
+		/* the arguments of dat_ia_query() come two positions later in this call */
 		return DAT_GET_TYPE(ret) == DAT20_INVALID_PARAMETER ? ret + 2 : ret;
 	}
 	*handle = ia;

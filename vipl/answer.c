@@ -69,7 +69,7 @@ bool answer_begin(struct nic *nic, DAT_CR_HANDLE cr, void *data, size_t size)
 	}
 	list(&nic->answers, answer);
 	/* the keeper ends it in time: see answers_run() */
-	keeper_ring(nic);
+	keeper_wake(nic);
 	return true;
 }
 

@@ -292,7 +292,7 @@ static void cancel_peering_locked(struct vi *vi)
 {
 	while (vi->peer.step != PEER_NONE) {
 		vi->peer.cancelled = true;
-		keeper_ring(vi->nic);
+		keeper_wake(vi->nic);
 		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
 	}
 	vi->peer.has_result = false;

@@ -12,7 +12,7 @@
 #include "log/limit.h"
 
 /* Wakes the herald. Posts one event, however often this is called before the herald wakes. */
-void herald_ring(struct nic *nic)
+void herald_wake(struct nic *nic)
 {
 	struct herald *h = &nic->herald;
 	DAT_EVENT event;
@@ -74,7 +74,7 @@ static void queue_error(struct nic *nic, const VIP_ERROR_DESCRIPTOR *what, bool 
 	*h->last_error = error;
 	h->last_error = &error->next;
 	pthread_mutex_unlock(&h->lock);
-	herald_ring(nic);
+	herald_wake(nic);
 }
 
 void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
@@ -250,7 +250,7 @@ void herald_stop(struct nic *nic)
 	pthread_mutex_lock(&h->lock);
 	h->stop = true;
 	pthread_mutex_unlock(&h->lock);
-	herald_ring(nic);
+	herald_wake(nic);
 	pthread_join(h->thread, NULL);
 	pthread_cond_destroy(&h->free);
 	pthread_mutex_destroy(&h->lock);

@@ -297,7 +297,7 @@ struct nic {
 	DAT_IA_HANDLE ia;
 	DAT_IA_ATTR ia_attr;
 	DAT_EVD_HANDLE async_evd;
-	DAT_EVD_HANDLE cm_evd;		/* requests, connections, and the keeper's bell */
+	DAT_EVD_HANDLE cm_evd;		/* connection requests, connections, and what wakes the keeper */
 	DAT_CNO_HANDLE cno;
 	pthread_t keeper;
 	_Atomic bool stop;
@@ -507,7 +507,7 @@ int cq_use(struct cq *cq, uint32_t events);	/* nic->lock */
 /* herald.c, notify.c */
 int herald_start(struct nic *nic);
 void herald_stop(struct nic *nic);
-void herald_ring(struct nic *nic);
+void herald_wake(struct nic *nic);
 void herald_watch(struct work *w);
 void herald_unwatch(struct work *w);
 void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
@@ -520,7 +520,7 @@ void notices_forget_locked(struct work *w, const struct queue *q);
 /* keeper.c */
 int keeper_start(struct nic *nic);
 void keeper_stop(struct nic *nic);
-void keeper_ring(struct nic *nic);
+void keeper_wake(struct nic *nic);
 
 /* leave.c */
 void leave_nic(struct nic *nic);

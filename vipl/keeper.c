@@ -12,7 +12,7 @@ enum {
 	EVENTS_AT_ONCE = 64,
 };
 
-void keeper_ring(struct nic *nic)
+void keeper_wake(struct nic *nic)
 {
 	DAT_EVENT event;
 
@@ -126,6 +126,6 @@ void keeper_stop(struct nic *nic)
 {
 	/* release: see keeper_main() */
 	atomic_store_explicit(&nic->stop, true, memory_order_release);
-	keeper_ring(nic);
+	keeper_wake(nic);
 	pthread_join(nic->keeper, NULL);
 }

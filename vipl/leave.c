@@ -124,7 +124,7 @@ static bool ask_to_leave(struct nic *nic, void *arg)
 	pthread_mutex_unlock(&leaving.lock);
 	/* release: the keeper decrements `keepers` after the increment above */
 	atomic_store_explicit(&nic->leaving, true, memory_order_release);
-	keeper_ring(nic);
+	keeper_wake(nic);
 	return false;
 }
 

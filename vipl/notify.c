@@ -19,7 +19,7 @@ static void notice_add(struct work *w, struct notice *notice)
 	*at = notice;
 	herald_watch(w);
 	pthread_mutex_unlock(&w->lock);
-	herald_ring(w->nic);
+	herald_wake(w->nic);
 	cancel_restore(own);
 }
 

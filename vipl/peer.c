@@ -69,7 +69,7 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_ad
 	};
 	vi->busy = false;
 	pthread_mutex_unlock(&vi->lock);
-	keeper_ring(vi->nic);
+	keeper_wake(vi->nic);
 	return VIP_SUCCESS;
 }
 

@@ -165,7 +165,7 @@ void op_finish_locked(struct op *op, uint32_t status)
 	if (w->waiters || w->leader)
 		work_wake_locked(w);
 	if (w->notices != NULL)
-		herald_ring(w->nic);
+		herald_wake(w->nic);
 }
 
 static uint32_t status_of(DAT_DTO_COMPLETION_STATUS status)
@@ -203,7 +203,7 @@ static __attribute__((noinline)) uint32_t violation(struct vi *vi)
 	atomic_store_explicit(&vi->violated, true, memory_order_relaxed);
 	/* release: see vi_break_violated() */
 	atomic_store_explicit(&vi->nic->violated, true, memory_order_release);
-	keeper_ring(vi->nic);
+	keeper_wake(vi->nic);
 	return VIP_STATUS_PROTECTION_ERROR;
 }
 
@@ -335,7 +335,7 @@ static void stop_leading_locked(struct work *w)
 	if (w->waiters)
 		pthread_cond_broadcast(&w->moved);
 	if (w->notices != NULL)
-		herald_ring(w->nic);
+		herald_wake(w->nic);
 }
 
 static void leader_cancelled(void *arg)

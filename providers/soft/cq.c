@@ -263,7 +263,7 @@ void soft_cq_notify(struct soft_cq *cq)
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(cq->ring);
 	if (wanted & SOFT_NOTIFY_DOORBELL)
-		soft_ia_ring(cq->ia);
+		soft_ia_wake(cq->ia);
 	ring_woken(cq->ring, wanted);
 }
 

@@ -755,7 +755,7 @@ void soft_exec_later(struct soft_ep *ep, bool initiator)
 	help_again(&dir);
 	/* the service thread executes them if nobody polls */
 	soft_cq_notify(initiator ? soft_ep_request_cq(ep) : soft_ep_recv_cq(ep));
-	soft_ia_ring(soft_ia(ep->base.obj.ia));
+	soft_ia_wake(soft_ia(ep->base.obj.ia));
 }
 
 /*

@@ -310,7 +310,7 @@ static void late_serve(struct soft_cq *cq)
 	if (there) {
 		/* Others may have published behind the cell, and the threads that they woke have found nothing */
 		soft_cq_notify(cq);
-		soft_ia_ring(cq->ia);
+		soft_ia_wake(cq->ia);
 	}
 	soft_cq_release(cq);
 }

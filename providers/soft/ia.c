@@ -96,19 +96,19 @@ static void watch_forks(void)
 }
 
 /*
- * ---- the doorbell: an eventfd by which threads of this process have the service thread look at all queues. Peers ring
+ * ---- the doorbell: an eventfd by which threads of this process have the service thread look at all queues. Peers notify it
  * over their sockets, because a peer that had the eventfd could make it block, or take what was written to it ----
  */
 
 /*
  * Returns true if a queue needs the service thread. relaxed, all: a thread that sets one of these
- * rings the doorbell afterwards.
+ * wakes the service thread afterwards.
  */
 static bool cq_wants(const struct soft_cq *cq)
 {
 	return !cq->evd || atomic_load_explicit(&cq->ia->watching, memory_order_relaxed) ||
 	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ||
-	       /* for these, only a sender that waits for a buffer of an SRQ rings */
+	       /* for these, only a sender that waits for a buffer of an SRQ wakes it */
 	       atomic_load_explicit(&cq->ring->service, memory_order_relaxed) ||
 	       atomic_load_explicit(&cq->ring->ready_list, memory_order_relaxed);
 }
@@ -137,7 +137,7 @@ static void cq_serve(struct soft_cq *cq)
 		 cq_watch(cq) && --rounds);
 	/* peers may fill this queue as fast as it is emptied, so the other queues come first */
 	if (!rounds)
-		soft_ia_ring(ia);
+		soft_ia_wake(ia);
 	soft_cq_release(cq);
 }
 
@@ -180,7 +180,7 @@ static void doorbell_event(void *arg, uint32_t events)
 	soft_ia_rung(ia);
 }
 
-void soft_ia_ring(struct soft_ia *ia)
+void soft_ia_wake(struct soft_ia *ia)
 {
 	uint64_t one = 1;
 	/* if this fails the counter is full, and the service thread is awake in any case */
@@ -192,7 +192,7 @@ void soft_ia_ring(struct soft_ia *ia)
 void soft_ia_watch(struct soft_ia *ia)
 {
 	atomic_store_explicit(&ia->watching, true, memory_order_relaxed);
-	soft_ia_ring(ia); /* it checks all queues, and arms those that need it */
+	soft_ia_wake(ia); /* it checks all queues, and arms those that need it */
 }
 
 /* ---- event queues ---- */

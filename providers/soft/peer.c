@@ -356,14 +356,14 @@ static void peer_wake_locked(struct soft_peer *peer)
 	struct soft_ia *ia = peer->ia;
 
 	if (peer->id[0] == ia->id[0] && peer->id[1] == ia->id[1]) {
-		soft_ia_ring(ia);
+		soft_ia_wake(ia);
 		return;
 	}
 	for (struct soft_socket *s = peer->sockets; s; s = s->link)
-		if (soft_socket_ring(s))
+		if (soft_socket_notify(s))
 			return;
 	for (struct soft_socket *s = ia->sockets; s; s = s->next)
-		if (s->peer == peer && !s->kept && soft_socket_ring(s))
+		if (s->peer == peer && !s->kept && soft_socket_notify(s))
 			return;
 }
 
@@ -409,7 +409,7 @@ void soft_peer_died(struct soft_peer *peer)
 	soft_cqs_reclaim(ia, peer);
 	datp_unlock(&ia->lock);
 	/* The threads that sleep at queues have been woken; the service thread notifies the other consumers. */
-	soft_ia_ring(ia);
+	soft_ia_wake(ia);
 }
 
 bool soft_peer_lost(struct soft_peer *peer)

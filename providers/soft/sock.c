@@ -95,7 +95,7 @@ static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg
 }
 
 /* Sends one byte, which makes the service thread at the other end check its queues. */
-static bool socket_ring_now(struct soft_socket *sock)
+static bool socket_notify_now(struct soft_socket *sock)
 {
 	/*
 	 * The flags hold for this call, whatever those of the socket are, and the peer has only the other end of it.
@@ -121,10 +121,10 @@ static bool is_busy(int error)
 
 static void socket_event(void *arg, uint32_t events);
 
-/* Returns true if a message or a ring waits to be sent. ia.lock */
+/* Returns true if a message or a notification waits to be sent. ia.lock */
 static bool socket_owes(const struct soft_socket *sock)
 {
-	return sock->out || sock->ring_owed;
+	return sock->out || sock->notify_owed;
 }
 
 static bool out_send(struct soft_socket *sock, const struct soft_out *out)
@@ -146,8 +146,8 @@ static void socket_flush_locked(struct soft_socket *sock)
 	}
 	if (!sock->out) {
 		sock->out_end = &sock->out;
-		if (sock->ring_owed && (socket_ring_now(sock) || !is_busy(errno)))
-			sock->ring_owed = false;
+		if (sock->notify_owed && (socket_notify_now(sock) || !is_busy(errno)))
+			sock->notify_owed = false;
 	}
 	/* errno is that of the last try, which has failed if something is left */
 	sock->starved = socket_owes(sock) && is_starved(errno);
@@ -283,17 +283,17 @@ bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg)
 	return soft_socket_send_by(sock, msg, &none);
 }
 
-bool soft_socket_ring(struct soft_socket *sock)
+bool soft_socket_notify(struct soft_socket *sock)
 {
 	bool first = !socket_owes(sock);
 
-	if (first && socket_ring_now(sock))
+	if (first && socket_notify_now(sock))
 		return true;
 	if (first && !is_busy(errno))
 		return false;
 	if (first)
 		socket_await_room(sock, errno);
-	sock->ring_owed = true;
+	sock->notify_owed = true;
 	return true;
 }
 
@@ -472,7 +472,7 @@ void soft_socket_end(struct soft_socket *sock)
 		sock->ep->socket = NULL;
 	if (sock->cr)
 		sock->cr->socket = NULL;
-	owed = sock->ring_owed;
+	owed = sock->notify_owed;
 	peer = sock->peer;
 	if (peer && sock->kept) {
 		struct soft_socket **p = &peer->sockets;
@@ -488,8 +488,8 @@ void soft_socket_end(struct soft_socket *sock)
 	datp_fork_unlist(&sock->held);
 	close(sock->fd);
 	datp_fork_release(&own);
-	/* an unread message may have been a ring, which its sender does not repeat over another socket */
-	soft_ia_ring(ia);
+	/* an unread message may have been a notification, which its sender does not repeat over another socket */
+	soft_ia_wake(ia);
 	if (sock->name)
 		soft_name_free(ia, sock->name);
 	while (sock->out) {
@@ -501,7 +501,7 @@ void soft_socket_end(struct soft_socket *sock)
 	sock->ended = true;
 	if (!sock->holds)
 		free(sock);
-	/* a ring of this side that was not sent goes over another socket, if there is one */
+	/* a notification of this side that was not sent goes over another socket, if there is one */
 	if (peer && owed)
 		soft_peer_wake(peer);
 	if (peer)

@@ -54,7 +54,7 @@ struct soft_socket {
 	uint32_t name;	  /* active: the name we gave the peer, not yet known to be used */
 	uint32_t my_name; /* our name in the peer's rings, by this connection */
 	struct soft_out *out, **out_end;  /* messages that the kernel did not accept at once */
-	bool ring_owed;			  /* a ring waits behind them */
+	bool notify_owed;		  /* a notification waits behind them */
 	bool out_wanted;		  /* messages wait, and the watch does not poll for room yet */
 	bool starved;			  /* messages wait for kernel memory; see soft_sockets_retry() */
 	unsigned int holds;		  /* references by handlers of its messages; service thread */
@@ -78,11 +78,11 @@ bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 struct soft_out *soft_out_for_end(void);
 bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, struct soft_out **spare);
 /*
- * Has the service thread at the other end go round. It never waits and needs no memory: if the
- * kernel does not accept the message, one ring is noted as owed. Returns false if the other end has
+ * Has the peer's service thread look at all of its queues. It never waits and needs no memory: if the
+ * kernel does not accept the message, one notification is noted as owed. Returns false if the peer has
  * gone. ia.lock held.
  */
-bool soft_socket_ring(struct soft_socket *sock);
+bool soft_socket_notify(struct soft_socket *sock);
 /* Sends what the kernel had no memory for, if it has some now. Returns true if something is left. Service thread. */
 bool soft_sockets_retry(struct soft_ia *ia);
 /* Starts watching: after this the service thread may end it at any time. */

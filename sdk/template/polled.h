@@ -34,12 +34,12 @@ static void notify(void *arg)
 }
 
 /* Somebody sleeps, or waits to be called, until this EVD has something to poll. */
-static void ring_locked(struct my_evd *my)
+static void wake_locked(struct my_evd *my)
 {
 	struct datp_ia *ia = my->base.obj.ia;
 
 	if (my->armed == DATP_ARM_WAITER) {
-		/* release: who sees the bell change sees what it rang for */
+		/* release: a thread that sees the new value of the bell sees the event */
 		atomic_fetch_add_explicit(my->base.bell, 1, memory_order_release);
 		ia->ops->evd_wake(&my->base);
 	} else if (my->armed == DATP_ARM_CNO && !datp_loop_call(ia, notify, my)) {
@@ -105,7 +105,7 @@ static void done_locked(struct my_ep *my, struct work *w, uint8_t status, uint64
 	w->len = len;
 	if (evd) {
 		queue_put(&((struct my_evd *)evd)->done, w);
-		ring_locked((struct my_evd *)evd);
+		wake_locked((struct my_evd *)evd);
 	} else {
 		queue_put(&my->done, w);
 		datp_ep_call(&my->base, tell_done);

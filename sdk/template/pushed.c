@@ -32,7 +32,7 @@ struct my_ia {
 	struct datp_ia base;
 	struct datp_lmr_table lmrs; /* libdatp finds LMRs there, too */
 	pthread_t thread;
-	sem_t bell; /* rings when there may be something to do for the thread */
+	sem_t bell; /* posted when there may be something to do for the thread */
 	_Atomic(bool) closing;
 };
 
@@ -193,7 +193,7 @@ static enum datp_err post(struct datp_ep *ep, struct datp_wqe *wqe, const struct
 		return err;
 	}
 	STAILQ_INSERT_TAIL(wqe->op == DATP_RECV ? &my->receives : &my->requests, w, next);
-	wire_ring(my);
+	wire_wake(my);
 	return DATP_OK;
 }
 

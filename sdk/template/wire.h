@@ -79,7 +79,7 @@ static void end_locked(struct my_ep *my, DAT_EVENT_NUMBER why)
 }
 
 /* There may be something to do for the thread. Takes no lock. */
-static void wire_ring(const struct my_ep *my)
+static void wire_wake(const struct my_ep *my)
 {
 	sem_post(&((struct my_ia *)my->base.obj.ia)->bell);
 }
@@ -105,7 +105,7 @@ static void serve_locked(struct my_ep *my)
 		else
 			status = w->wqe->op == DATP_SEND ? send_locked(peer, w, into) : rdma_locked(&peer->base, w);
 		on_done(&my->requests, status, w->len, false);
-		wire_ring(my); /* there may be more to do */
+		wire_wake(my); /* there may be more to do */
 	}
 	datp_unlock(&peer->base.lock);
 	datp_unlock(&my->base.lock);
@@ -195,7 +195,7 @@ static void wire_drain(struct my_ep *my)
 	datp_lock(&all.wire);
 	my->draining = true;
 	datp_unlock(&all.wire);
-	wire_ring(my);
+	wire_wake(my);
 }
 
 static struct my_sp *listener(uint64_t qual)
@@ -287,7 +287,7 @@ static void wire_accept(const struct datp_cr *cr, struct my_ep *my, const void *
 		datp_cm_failed(&my->base, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	}
 	datp_unlock(&all.wire);
-	wire_ring(my);
+	wire_wake(my);
 }
 
 static void wire_reject(const struct datp_cr *cr)

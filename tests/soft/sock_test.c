@@ -84,8 +84,8 @@ static void sock_close(void)
 	free(ia);
 }
 
-/* A peer rings once, over any of its sockets, so a ring that was not read must not be lost with its socket. */
-static void ring_that_was_not_read_outlives_its_socket(void)
+/* A peer notifies once, over any of its sockets, so a notification that was not read must not be lost with its socket. */
+static void notification_that_was_not_read_outlives_its_socket(void)
 {
 	struct pollfd bell = { .fd = ia->doorbell_fd, .events = POLLIN };
 
@@ -119,12 +119,12 @@ static ssize_t received(int fd)
 }
 
 /* Lack of memory does not mean that the peer has gone, and there may be no other socket to it. */
-static void ring_that_there_is_no_memory_for_is_sent_later(void)
+static void notification_that_there_is_no_memory_for_is_sent_later(void)
 {
 	no_memory = ENOBUFS;
-	CHECK(soft_socket_ring(sock));
+	CHECK(soft_socket_notify(sock));
 	CHECK(retry_is_due());
-	CHECK(soft_socket_ring(sock)); /* a second ring is not sent while the first one waits */
+	CHECK(soft_socket_notify(sock)); /* a second notification is not sent while the first one waits */
 	no_memory = ENOMEM;
 	CHECK(soft_sockets_retry(ia)); /* there is still no memory */
 	CHECK_EQ_INT(received(far_end), -1);
@@ -132,7 +132,7 @@ static void ring_that_there_is_no_memory_for_is_sent_later(void)
 	CHECK(!soft_sockets_retry(ia));
 	CHECK_EQ_INT(received(far_end), 1);
 	CHECK_EQ_INT(received(far_end), -1);
-	CHECK(soft_socket_ring(sock));
+	CHECK(soft_socket_notify(sock));
 	CHECK_EQ_INT(received(far_end), 1);
 }
 
@@ -145,7 +145,7 @@ static void message_that_there_is_no_memory_for_is_sent_later(void)
 	CHECK(retry_is_due());
 	no_memory = 0;
 	CHECK(soft_socket_send(sock, &msg)); /* nothing overtakes the message that waits */
-	CHECK(soft_socket_ring(sock));
+	CHECK(soft_socket_notify(sock));
 	CHECK_EQ_INT(received(far_end), -1);
 	CHECK(!soft_sockets_retry(ia));
 	CHECK_EQ_INT(received(far_end), sizeof msg);
@@ -187,8 +187,8 @@ static void message_that_waited_arrives_whole(void)
 	receives(&other);
 }
 
-/* The sender rings only once, so a ring that was not sent yet must not be lost with its socket. */
-static void ring_that_was_not_sent_outlives_its_socket(void)
+/* The sender notifies only once, so a notification that was not sent yet must not be lost with its socket. */
+static void notification_that_was_not_sent_outlives_its_socket(void)
 {
 	struct soft_peer peer = { .ia = ia, .id = { 1, 1 }, .users = 3 };
 	struct soft_socket *other;
@@ -197,7 +197,7 @@ static void ring_that_was_not_sent_outlives_its_socket(void)
 	other = socket_pair(&other_end);
 	sock->peer = other->peer = &peer;
 	no_memory = ENOBUFS;
-	CHECK(soft_socket_ring(sock));
+	CHECK(soft_socket_notify(sock));
 	no_memory = 0;
 	soft_socket_end(sock);
 	CHECK_EQ_INT(received(other_end), 1);
@@ -210,16 +210,16 @@ static void peer_that_has_gone_has_gone(void)
 {
 	close(far_end);
 	far_end = -1;
-	CHECK(!soft_socket_ring(sock));
+	CHECK(!soft_socket_notify(sock));
 	CHECK(!soft_sockets_retry(ia));
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(ring_that_was_not_read_outlives_its_socket),
-	CHECK_TEST(ring_that_there_is_no_memory_for_is_sent_later),
+	CHECK_TEST(notification_that_was_not_read_outlives_its_socket),
+	CHECK_TEST(notification_that_there_is_no_memory_for_is_sent_later),
 	CHECK_TEST(message_that_there_is_no_memory_for_is_sent_later),
 	CHECK_TEST(message_that_waited_arrives_whole),
-	CHECK_TEST(ring_that_was_not_sent_outlives_its_socket),
+	CHECK_TEST(notification_that_was_not_sent_outlives_its_socket),
 	CHECK_TEST(peer_that_has_gone_has_gone),
 	CHECK_END,
 };

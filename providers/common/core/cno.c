@@ -4,7 +4,7 @@
  * notifying event that the CNO has not reported yet; so dat_cno_wait() returns once for each event,
  * and a trigger whose event has been taken meanwhile is dropped, not reported.
  *
- * Waiters sleep on the bell as those of an EVD do; each trigger wakes all of them, and those that
+ * Waiters sleep on the word `bell` as those of an EVD do; each trigger wakes all of them, and those that
  * find no trigger sleep again. A waiter is counted in the CNO's `users`, so the CNO cannot be freed
  * while a thread waits.
  */
@@ -140,7 +140,7 @@ static void list_remove_locked(struct datp_cno *cno, struct datp_evd *evd)
 	evd_priv(evd)->cno_listed = false;
 }
 
-void cno_ring(struct datp_cno *cno)
+void cno_wake_waiters(struct datp_cno *cno)
 {
 	/* release: a thread that sees the new value sees the trigger */
 	atomic_fetch_add_explicit(&cno->bell, 1, memory_order_release);
@@ -225,7 +225,7 @@ bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed)
 	}
 	datp_unlock(&cno->lock);
 	if (last)
-		cno_ring(cno);
+		cno_wake_waiters(cno);
 	return call;
 }
 
@@ -310,10 +310,10 @@ static enum datp_err wait_loop(struct wait *wait, struct datp_evd **out)
 
 	datp_lock(&cno->lock);
 	orphaned = cno->orphaned;
-	/* relaxed: under the lock; cno_ring() explains why it may read it without */
+	/* relaxed: under the lock; cno_wake_waiters() explains why it may read it without */
 	atomic_fetch_add_explicit(&cno->waiters, 1, memory_order_relaxed);
 	for (;;) {
-		/* acquire: pairs with cno_ring() */
+		/* acquire: pairs with cno_wake_waiters() */
 		uint32_t seen = atomic_load_explicit(&cno->bell, memory_order_acquire);
 
 		*out = NULL;
@@ -381,7 +381,7 @@ static void cno_end(struct datp_cno *cno)
 	/* a thread that sleeps in poll(2) wakes before the descriptor is closed */
 	call = agent_fire_locked(cno, NULL);
 	datp_unlock(&cno->lock);
-	cno_ring(cno);
+	cno_wake_waiters(cno);
 	futex_await_zero(&cno->waiters);
 	/*
 	 * The unlock is the last thing that a leaving waiter does: once this lock is taken, the
@@ -442,7 +442,7 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE handle)
 	call = cno && triggers && cno_inherit(cno, evd, triggers);
 	datp_unlock(&priv->lock);
 	if (cno && triggers)
-		cno_ring(cno);
+		cno_wake_waiters(cno);
 	if (call)
 		cno_call_agent(cno);
 	obj_drop(old);

@@ -314,7 +314,7 @@ static void evd_end(struct datp_evd *evd)
 	cno = priv->cno;
 	priv->cno = NULL;
 	datp_unlock(&priv->lock);
-	evd_ring(evd);
+	evd_wake_waiter(evd);
 	futex_await_zero(&evd->waiter);
 	/*
 	 * The unlock is the last thing that a leaving waiter does: once this lock is taken, the

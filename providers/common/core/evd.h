@@ -121,8 +121,8 @@ void evd_drain_locked(struct datp_evd *evd);
 void evd_progress(struct datp_evd *evd);
 /* Arms the transport for new completions if there is a CNO. No lock held. */
 void evd_rearm(struct datp_evd *evd);
-/* Wakes the waiter so that it checks again. EVD lock not held. */
-void evd_ring(struct datp_evd *evd);
+/* Wakes the EVD's waiter so that it checks again. EVD lock not held. */
+void evd_wake_waiter(struct datp_evd *evd);
 
 /*
  * A stream of events from an endpoint or service point begins or ends. Returns false if it cannot
@@ -205,7 +205,7 @@ void cno_attach(struct datp_cno *cno, struct datp_evd *evd);
  * return. Returns true if the agent has to be called.
  */
 bool cno_detach(struct datp_cno *cno, struct datp_evd *evd, bool freed);
-void cno_ring(struct datp_cno *cno);
+void cno_wake_waiters(struct datp_cno *cno);
 /* Calls a fired agent: at once (no lock held), or soon on the service thread. */
 void cno_call_agent(void *cno);
 void cno_call_agent_soon(struct datp_cno *cno);

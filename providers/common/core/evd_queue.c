@@ -3,11 +3,11 @@
  * Owns the queue of an EVD. Invariant: `queued` is the length of the list, and the thread that
  * queues an event for which a waiter sleeps also wakes it, after it has released the EVD lock.
  *
- * No wake-up is lost. A waiter reads the bell before it looks at the queue and sleeps only while
- * the bell has not changed; a poster queues before it rings. So either the waiter's look sees the
- * event, or its sleep sees the bell. The poster rings only if a waiter has registered. It checks that
+ * No wake-up is lost. A waiter reads the word `bell` before it looks at the queue, and sleeps only while
+ * that word is unchanged; a poster queues the event before it counts the word up. So either the waiter's look sees the
+ * event, or its sleep sees the new value. The poster wakes only if a waiter has registered. It checks that
  * under the EVD lock, which the waiter takes to register before its first look. The poster does not
- * ring for a waiter that is awake, and in particular not for itself when a waiter polls for
+ * wake a waiter that is awake, and in particular not for itself when a waiter polls for
  * completions: such a waiter takes the lock once more, to check the queue, before it sleeps.
  *
  * A thread may post only while it keeps the EVD from being freed: by a lock of an object that feeds
@@ -83,7 +83,7 @@ void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup)
 	}
 }
 
-void evd_ring(struct datp_evd *evd)
+void evd_wake_waiter(struct datp_evd *evd)
 {
 	/* release: a thread that sees the new value sees what was queued */
 	atomic_fetch_add_explicit(evd->bell, 1, memory_order_release);
@@ -93,9 +93,9 @@ void evd_ring(struct datp_evd *evd)
 void evd_wake(struct datp_evd *evd, const struct evd_wakeup *wakeup, bool soon)
 {
 	if (wakeup->waiter)
-		evd_ring(evd);
+		evd_wake_waiter(evd);
 	if (wakeup->cno)
-		cno_ring(wakeup->cno);
+		cno_wake_waiters(wakeup->cno);
 	if (wakeup->agent && soon)
 		cno_call_agent_soon(wakeup->cno);
 	else if (wakeup->agent)

@@ -240,6 +240,6 @@ enum datp_err evd_set_waitable(struct datp_evd *evd, bool on)
 	priv->unwaitable = !on;
 	datp_unlock(&priv->lock);
 	if (!on)
-		evd_ring(evd);
+		evd_wake_waiter(evd);
 	return DATP_OK;
 }

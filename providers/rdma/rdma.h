@@ -90,7 +90,7 @@ struct rdma_cqset {
 	_Atomic uint32_t *poll_lock;
 	struct datp_evd *evd; /* NULL: the IA's null queue, for endpoints without an EVD */
 	struct ibv_comp_channel *channel;
-	struct datp_fork_fd held; /* its descriptor */
+	struct datp_fork_fd fork_fd; /* its descriptor */
 	struct rdma_cq cq[RDMA_CQ_MAX]; /* an entry in use has a `cq` */
 	struct rdma_cq *home[2];
 	/* the only CQ; if there are several or none, a CQ that is always empty */
@@ -207,7 +207,7 @@ struct rdma_conn {
 	bool connecting;    /* the worker thread, `worker`, may be in rdma_connect (IA mutex) */
 	pthread_t worker;
 	struct timespec handshake; /* it is not cancelled before this time (IA mutex) */
-	bool held;	    /* detached, and not retired yet (IA mutex) */
+	bool detached;	    /* from its endpoint, and not retired yet: the thread that has detached it does that (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
 	/* its end has been reported, and no further event is. Used by the service thread, later under the mutex */
@@ -258,7 +258,7 @@ struct rdma_conn {
 /* An event channel. It outlives its IA while the id of a worker is on it. */
 struct rdma_channel {
 	struct rdma_event_channel *channel;
-	struct datp_fork_fd held; /* its descriptor */
+	struct datp_fork_fd fork_fd; /* its descriptor */
 	_Atomic uint32_t refs;
 };
 

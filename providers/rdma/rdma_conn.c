@@ -43,7 +43,7 @@ struct rdma_channel *rdma_channel_new(void)
 	datp_fork_hold(&own);
 	channel->channel = rdma_create_event_channel();
 	if (channel->channel)
-		datp_fork_list(&channel->held, channel->channel->fd);
+		datp_fork_list(&channel->fork_fd, channel->channel->fd);
 	datp_fork_release(&own);
 	if (channel->channel)
 		return channel;
@@ -59,7 +59,7 @@ void rdma_channel_put(struct rdma_channel *channel)
 	if (atomic_fetch_sub_explicit(&channel->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	datp_fork_hold(&own);
-	datp_fork_unlist(&channel->held);
+	datp_fork_unlist(&channel->fork_fd);
 	rdma_destroy_event_channel(channel->channel);
 	datp_fork_release(&own);
 	free(channel);
@@ -171,7 +171,7 @@ static void reap(void *arg)
 	ia->reaping = false;
 	for (conn = ia->conns; conn; conn = next) {
 		next = conn->next;
-		if (!conn->dead || conn->working || conn->busy || conn->held)
+		if (!conn->dead || conn->working || conn->busy || conn->detached)
 			continue;
 		unlink_locked(conn);
 		conn->next = dead;
@@ -251,7 +251,7 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 	ep->conn = NULL;
 	if (conn) {
 		conn->ep = NULL;
-		conn->held = true;
+		conn->detached = true;
 		worker_end_locked(conn);
 	}
 	pthread_mutex_unlock(&ia->lock);
@@ -286,12 +286,12 @@ void rdma_conn_retire(struct rdma_conn *conn)
 	pthread_mutex_lock(&ia->lock);
 	waits = is_unconfirmed(conn);
 	if (!waits) {
-		/* the connection is held, so nobody destroys it */
+		/* the connection is still `detached`, so no other thread destroys it */
 		pthread_mutex_unlock(&ia->lock);
 		dead = !say_goodbye(conn);
 		pthread_mutex_lock(&ia->lock);
 	}
-	conn->held = false;
+	conn->detached = false;
 	conn->dead |= dead;
 	if (conn->dead) {
 		reap_soon_unlock(ia);
@@ -303,13 +303,13 @@ void rdma_conn_retire(struct rdma_conn *conn)
 
 void rdma_conn_confirmed(struct rdma_conn *conn)
 {
-	bool held;
+	bool detached;
 
 	pthread_mutex_lock(&conn->ia->lock);
 	conn->established = true;
-	held = conn->held; /* Whoever holds the connection retires it. */
+	detached = conn->detached; /* The thread that has detached the connection retires it. */
 	pthread_mutex_unlock(&conn->ia->lock);
-	if (!held && !say_goodbye(conn))
+	if (!detached && !say_goodbye(conn))
 		rdma_conn_dead(conn);
 }
 

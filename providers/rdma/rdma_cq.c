@@ -498,7 +498,7 @@ enum datp_err rdma_cqset_init(struct rdma_cqset *set, struct rdma_ia *ia, struct
 	datp_fork_hold(&own);
 	set->channel = ibv_create_comp_channel(ia->verbs);
 	if (set->channel)
-		datp_fork_list(&set->held, set->channel->fd);
+		datp_fork_list(&set->fork_fd, set->channel->fd);
 	datp_fork_release(&own);
 	if (!set->channel) {
 		datp_log(2, "%s: cannot create a completion channel: %s; raise `ulimit -n` if the "
@@ -552,7 +552,7 @@ void rdma_cqset_fini(struct rdma_cqset *set)
 			cq_end(set->ia, &cq[i]);
 	pthread_mutex_unlock(&set->ia->cq_lock);
 	datp_fork_hold(&own);
-	datp_fork_unlist(&set->held);
+	datp_fork_unlist(&set->fork_fd);
 	ibv_destroy_comp_channel(set->channel);
 	datp_fork_release(&own);
 	set->channel = NULL;

@@ -214,7 +214,7 @@ static bool receives(struct rdma_ia *ia)
 	struct rdma_conn *conn;
 
 	pthread_mutex_lock(&ia->lock);
-	for (conn = ia->conns; conn && !conn->ep && !conn->held;)
+	for (conn = ia->conns; conn && !conn->ep && !conn->detached;)
 		conn = conn->next;
 	pthread_mutex_unlock(&ia->lock);
 	return conn != NULL;

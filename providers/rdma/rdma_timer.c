@@ -141,7 +141,7 @@ static uint64_t due_locked(const struct rdma_conn *conn)
 {
 	uint64_t due = conn->due_us && conn->ep ? conn->due_us : UINT64_MAX;
 
-	if (conn->limit_us && conn->limit_us < due && !conn->held && !conn->dead)
+	if (conn->limit_us && conn->limit_us < due && !conn->detached && !conn->dead)
 		due = conn->limit_us;
 	return due;
 }

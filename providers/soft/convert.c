@@ -32,7 +32,7 @@ struct converted {
 	uint64_t addr, len;
 	void *kept; /* see remap.h */
 	int fd;
-	struct datp_fork_fd held;
+	struct datp_fork_fd fork_fd;
 };
 
 /*
@@ -43,7 +43,7 @@ static struct {
 	_Atomic bool on; /* an adapter with memory=shared was opened */
 	uint32_t users;	 /* such adapters that are open */
 	int uffd;
-	struct datp_fork_fd held;
+	struct datp_fork_fd fork_fd;
 	struct converted *all;
 } convert = { .uffd = -1 };
 
@@ -68,7 +68,7 @@ static void uffd_drop(void)
 {
 	if (convert.users || convert.all || convert.uffd < 0)
 		return;
-	datp_fork_unlist(&convert.held);
+	datp_fork_unlist(&convert.fork_fd);
 	close(convert.uffd);
 	convert.uffd = -1;
 }
@@ -85,7 +85,7 @@ void soft_convert_open(struct soft_ia *ia)
 		convert.uffd = soft_remap_open();
 		error = convert.uffd < 0 ? errno : 0;
 		if (!error)
-			datp_fork_list(&convert.held, convert.uffd);
+			datp_fork_list(&convert.fork_fd, convert.uffd);
 	}
 	/* sequentially consistent: see soft_convert_added() */
 	atomic_store(&convert.on, true);
@@ -175,7 +175,7 @@ static struct converted *converted_new(const struct datp_lmr *lmr, uint64_t addr
 		seals |= F_SEAL_FUTURE_WRITE;
 	if (!error) {
 		(void)fcntl(c->fd, F_ADD_SEALS, seals);
-		datp_fork_list(&c->held, c->fd);
+		datp_fork_list(&c->fork_fd, c->fd);
 		return c;
 	}
 	datp_log(4, "soft: %llu bytes at 0x%llx stay private memory: %s", (unsigned long long)len, (unsigned long long)addr,
@@ -253,7 +253,7 @@ static void converted_undo(struct converted *c)
 			 "soft: %llu bytes at 0x%llx stay shared memory after their registration, and a child of "
 			 "fork() has no memory there: %s",
 			 (unsigned long long)c->len, (unsigned long long)c->addr, strerror(error));
-	datp_fork_unlist(&c->held);
+	datp_fork_unlist(&c->fork_fd);
 	close(c->fd);
 	free(c);
 }

@@ -221,7 +221,7 @@ static enum datp_err listener_open(struct soft_sp *sp, const struct sockaddr_sto
 	err = datp_loop_add(&ia->base, sp->fd, EPOLLIN, listener_event, sp, &sp->watch);
 	if (err)
 		goto close_fd;
-	datp_fork_list(&sp->held, sp->fd);
+	datp_fork_list(&sp->fork_fd, sp->fd);
 	return DATP_OK;
 close_fd:
 	close(sp->fd);
@@ -251,7 +251,7 @@ void soft_sp_close(struct datp_sp *base)
 
 	datp_loop_del(sp->watch);
 	datp_fork_hold(&own);
-	datp_fork_unlist(&sp->held);
+	datp_fork_unlist(&sp->fork_fd);
 	close(sp->fd);
 	datp_fork_release(&own);
 	/* requests over connections that were accepted before are refused, as if no program listened */

@@ -425,7 +425,7 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 	}
 	sock->ia = ia;
 	sock->fd = fd;
-	datp_fork_list(&sock->held, fd);
+	datp_fork_list(&sock->fork_fd, fd);
 	sock->pid = pid;
 	sock->active = active;
 	sock->out_end = &sock->out;
@@ -485,7 +485,7 @@ void soft_socket_end(struct soft_socket *sock)
 	datp_unlock(&ia->lock);
 	/* a child process may have it open, too, and then close() alone would not hang up */
 	shutdown(sock->fd, SHUT_RDWR);
-	datp_fork_unlist(&sock->held);
+	datp_fork_unlist(&sock->fork_fd);
 	close(sock->fd);
 	datp_fork_release(&own);
 	/* an unread message may have been a notification, which its sender does not repeat over another socket */

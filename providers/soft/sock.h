@@ -37,7 +37,7 @@ struct soft_msg {
 struct soft_socket {
 	struct soft_ia *ia;
 	int fd;
-	struct datp_fork_fd held;
+	struct datp_fork_fd fork_fd;
 	struct datp_watch *watch;
 	struct soft_retry *retry; /* active: the backlog was full, and it is not connected yet; service thread. connect.c */
 	pid_t pid;

@@ -361,7 +361,7 @@ struct soft_srqe {
 struct soft_sp {
 	struct datp_sp base;
 	int fd;
-	struct datp_fork_fd held;
+	struct datp_fork_fd fork_fd;
 	struct datp_watch *watch;
 };
 

@@ -22,9 +22,9 @@ static void fork_child(void)
 	int null = forks.all ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 	pthread_mutexattr_t attr;
 
-	for (struct datp_fork_fd *held = forks.all; held; held = held->next)
-		if (null < 0 || dup3(null, held->fd, O_CLOEXEC) < 0)
-			close(held->fd);
+	for (struct datp_fork_fd *entry = forks.all; entry; entry = entry->next)
+		if (null < 0 || dup3(null, entry->fd, O_CLOEXEC) < 0)
+			close(entry->fd);
 	if (null >= 0)
 		close(null);
 	/* only once, because later these numbers may be other descriptors */
@@ -77,19 +77,19 @@ void datp_fork_release(const struct datp_fork_own *own)
 	cancel_restore(&cancel);
 }
 
-void datp_fork_list(struct datp_fork_fd *held, int fd)
+void datp_fork_list(struct datp_fork_fd *entry, int fd)
 {
-	held->fd = fd;
-	held->next = forks.all;
-	held->prev = &forks.all;
-	if (held->next)
-		held->next->prev = &held->next;
-	forks.all = held;
+	entry->fd = fd;
+	entry->next = forks.all;
+	entry->prev = &forks.all;
+	if (entry->next)
+		entry->next->prev = &entry->next;
+	forks.all = entry;
 }
 
-void datp_fork_unlist(struct datp_fork_fd *held)
+void datp_fork_unlist(struct datp_fork_fd *entry)
 {
-	*held->prev = held->next;
-	if (held->next)
-		held->next->prev = held->prev;
+	*entry->prev = entry->next;
+	if (entry->next)
+		entry->next->prev = entry->prev;
 }

@@ -45,16 +45,16 @@ static struct {
 } names;
 
 /* A message that is kept until the end of an open. */
-struct held {
-	struct held *next;
+struct buffered {
+	struct buffered *next;
 	int level;
 	char *text;
 };
 
 static _Thread_local struct {
 	bool on;
-	struct held *first, **last;
-} held;
+	struct buffered *first, **last;
+} buffered;
 
 /* ------------------------------------------------------------------ components */
 
@@ -136,26 +136,26 @@ static void print(int level, const char *component, const char *fmt, va_list arg
 
 /* ------------------------------------------------------------------ while an adapter is opened */
 
-void log_hold(void)
+void log_buffer(void)
 {
-	held.on = true;
-	held.first = NULL;
-	held.last = &held.first;
+	buffered.on = true;
+	buffered.first = NULL;
+	buffered.last = &buffered.first;
 }
 
-static void hold(int level, const char *fmt, va_list args)
+static void buffer_message(int level, const char *fmt, va_list args)
 {
-	struct held *h = malloc(sizeof(*h));
+	struct buffered *h = malloc(sizeof(*h));
 
 	if (!h)
 		return;
-	*h = (struct held){ .level = level };
+	*h = (struct buffered){ .level = level };
 	if (vasprintf(&h->text, fmt, args) < 0) {
 		free(h);
 		return;
 	}
-	*held.last = h;
-	held.last = &h->next;
+	*buffered.last = h;
+	buffered.last = &h->next;
 }
 
 /*
@@ -179,16 +179,16 @@ static const char *text_proper(const char *text, const struct log_name *name)
 	return text;
 }
 
-void log_hold_end(const struct log_name *name, bool opened)
+void log_buffer_end(const struct log_name *name, bool opened)
 {
-	struct held *h, *next;
+	struct buffered *h, *next;
 	int worst = DATLOG_DEBUG;
 	bool passed_on; /* libdat's messages are enabled, so it prints what has to be printed */
 
-	held.on = false;
+	buffered.on = false;
 	passed_on = !opened && (datlog_wanted(DATLOG_ERROR, DATLOG_TYPE_ERROR, "registry") ||
 				datlog_wanted(DATLOG_ERROR, DATLOG_TYPE_ERROR, name->adapter));
-	for (h = held.first; h; h = next) {
+	for (h = buffered.first; h; h = next) {
 		next = h->next;
 		if (!opened && h->level < worst) {
 			worst = h->level;
@@ -208,8 +208,8 @@ DATP_API void datp_log(int level, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	if (held.on && (level == DATLOG_ERROR || level == DATLOG_WARNING))
-		hold(level, fmt, args);
+	if (buffered.on && (level == DATLOG_ERROR || level == DATLOG_WARNING))
+		buffer_message(level, fmt, args);
 	else
 		print(level, NULL, fmt, args);
 	va_end(args);

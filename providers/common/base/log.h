@@ -18,11 +18,11 @@ void log_name_add(struct log_name *name);
 void log_name_remove(struct log_name *name);
 
 /*
- * Keeps the errors and warnings of a provider on this thread, from here to log_hold_end(). That
+ * Keeps the errors and warnings of a provider on this thread, from here to log_buffer_end(). That
  * prints them if the adapter has opened; else datp_plugin_why() returns the first of the gravest.
  */
-void log_hold(void);
-void log_hold_end(const struct log_name *name, bool opened);
+void log_buffer(void);
+void log_buffer_end(const struct log_name *name, bool opened);
 
 /* Logs a message at level 1 (error) to 4 (debug). It begins with the adapter's name if it is about one. */
 void core_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -28,7 +28,7 @@ int cno_fd(struct datp_cno *cno)
 	int fd;
 
 	datp_lock(&cno->lock);
-	fd = cno_has_fd_locked(cno) ? cno->fd.held.fd : -1;
+	fd = cno_has_fd_locked(cno) ? cno->fd.fork_fd.fd : -1;
 	datp_unlock(&cno->lock);
 	return fd;
 }
@@ -40,7 +40,7 @@ void cno_fd_raise_locked(struct datp_cno *cno, struct datp_evd *evd)
 	if (!evd)
 		cno->fd.orphaned = true;
 	if (!cno->fd.readable)
-		(void)syscall(SYS_write, cno->fd.held.fd, &one, sizeof(one));
+		(void)syscall(SYS_write, cno->fd.fork_fd.fd, &one, sizeof(one));
 	cno->fd.readable = true;
 }
 
@@ -50,7 +50,7 @@ void cno_fd_settle_locked(struct datp_cno *cno)
 
 	if (!cno->fd.readable || cno->first || cno->fd.orphaned)
 		return;
-	(void)syscall(SYS_read, cno->fd.held.fd, &count, sizeof(count));
+	(void)syscall(SYS_read, cno->fd.fork_fd.fd, &count, sizeof(count));
 	cno->fd.readable = false;
 }
 
@@ -64,7 +64,7 @@ static enum datp_err open_fd(struct datp_cno *cno)
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	why = errno;
 	if (fd >= 0)
-		datp_fork_list(&cno->fd.held, fd);
+		datp_fork_list(&cno->fd.fork_fd, fd);
 	datp_fork_release(&own);
 	if (fd >= 0)
 		return DATP_OK;
@@ -85,7 +85,7 @@ enum datp_err cno_fd_create(struct datp_ia *ia, int *fd, struct datp_cno **out)
 	err = open_fd(cno);
 	if (err)
 		goto release;
-	*fd = cno->fd.held.fd;
+	*fd = cno->fd.fork_fd.fd;
 	err = obj_publish(cno);
 	if (err)
 		goto close_fd;
@@ -109,7 +109,7 @@ void cno_fd_close(struct datp_cno *cno)
 	cno->agent = none;
 	datp_unlock(&cno->lock);
 	datp_fork_hold(&own);
-	datp_fork_unlist(&cno->fd.held);
-	close(cno->fd.held.fd);
+	datp_fork_unlist(&cno->fd.fork_fd);
+	close(cno->fd.fork_fd.fd);
 	datp_fork_release(&own);
 }

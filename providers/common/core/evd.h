@@ -161,9 +161,9 @@ struct cno_agent {
 	void (*call)(void *data, DAT_HANDLE evd);
 };
 
-/* The descriptor of a CNO that has one; its file descriptor is in `held`. The CNO lock guards it. */
+/* The descriptor of a CNO that has one; its file descriptor is in `fork_fd`. The CNO lock guards it. */
 struct cno_fd {
-	struct datp_fork_fd held; /* set at creation */
+	struct datp_fork_fd fork_fd; /* set at creation */
 	bool readable;
 	bool orphaned; /* the last EVD was freed, or the CNO ends, and cno_poll() has not reported it */
 };

@@ -149,7 +149,7 @@ static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 	err = loop_create(&priv->loop);
 	if (err)
 		return err;
-	log_hold();
+	log_buffer();
 	err = table_make(ia);
 	if (err)
 		goto stop_loop;
@@ -166,12 +166,12 @@ static enum datp_err transport_open(struct datp_ia *ia, struct plugin *plugin)
 		err = allow_show(ia);
 	if (err)
 		goto close_transport;
-	log_hold_end(&plugin->log_name, true);
+	log_buffer_end(&plugin->log_name, true);
 	return DATP_OK;
 
 close_transport:
 	transport_close(ia);
-	log_hold_end(&plugin->log_name, false);
+	log_buffer_end(&plugin->log_name, false);
 	return err;
 free_table:
 	if (lmr_table_of(ia))
@@ -179,7 +179,7 @@ free_table:
 stop_loop:
 	loop_stop(priv->loop);
 	loop_destroy(priv->loop);
-	log_hold_end(&plugin->log_name, false);
+	log_buffer_end(&plugin->log_name, false);
 	return err;
 }
 

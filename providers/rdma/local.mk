@@ -14,7 +14,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_fast.h \
 	providers/rdma/rdma_fork.h \
 	providers/rdma/rdma_gid.h \
-	providers/rdma/rdma_hold.h \
+	providers/rdma/rdma_defer.h \
 	providers/rdma/rdma_ia.h \
 	providers/rdma/rdma_mr.h \
 	providers/rdma/rdma_mw.h \
@@ -39,7 +39,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_fast20.c \
 	providers/rdma/rdma_fork.c \
 	providers/rdma/rdma_gid.c \
-	providers/rdma/rdma_hold.c \
+	providers/rdma/rdma_defer.c \
 	providers/rdma/rdma_ia.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \

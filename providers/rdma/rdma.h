@@ -264,14 +264,14 @@ struct rdma_channel {
 
 /*
  * Why requests cannot go to the device yet. ACCEPT, ACCEPT_CALLED: the program has accepted, and the peer has not been
- * answered yet; see rdma_timer.c. FIRST_MESSAGE: the peer has been answered, and requests are kept until its first
- * message. FENCED: they are kept behind an RDMA Write whose fence the device ignores. For both see rdma_hold.c.
+ * answered yet; see rdma_timer.c. FIRST_MESSAGE: the peer has been answered, and requests are deferred until its first
+ * message. FENCED: they are deferred behind an RDMA Write whose fence the device ignores. For both see rdma_defer.c.
  */
 enum rdma_deferral { DEFER_NONE, DEFER_ACCEPT, DEFER_ACCEPT_CALLED, DEFER_FIRST_MESSAGE, DEFER_FENCED };
 
-/* A request that is kept until it may go to the device. */
-struct rdma_kept {
-	struct rdma_kept *next;
+/* A deferred request: it is kept until it may go to the device. */
+struct rdma_deferred {
+	struct rdma_deferred *next;
 	struct ibv_send_wr wr;
 	struct ibv_sge sge[];
 };
@@ -320,8 +320,8 @@ struct rdma_ep {
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */
 	/* `up`, and no request waits for the first message, so a receive can take the fast path (EP lock) */
 	bool heard;
-	uint64_t hold_us; /* until then requests are kept, while `deferral` is DEFER_FIRST_MESSAGE (EP lock) */
-	struct rdma_kept *kept, **kept_end; /* EP lock */
+	uint64_t defer_until_us; /* until then requests are deferred, while `deferral` is DEFER_FIRST_MESSAGE (EP lock) */
+	struct rdma_deferred *deferred, **deferred_tail; /* EP lock */
 	bool broken; /* a request has failed, and the connection is about to end (EP lock) */
 	bool failed; /* a request has failed, so later ones do not succeed (EP lock) */
 	bool draining;
@@ -496,8 +496,8 @@ static inline struct rdma_ia *rdma_ep_ia(struct rdma_ep *ep)
 	return (struct rdma_ia *)ep->base.obj.ia;
 }
 
-/* Returns true if requests are kept instead of being posted. EP lock. */
-static inline bool rdma_keeps_locked(const struct rdma_ep *ep)
+/* Returns true if requests are deferred instead of being posted. EP lock. */
+static inline bool rdma_defers_locked(const struct rdma_ep *ep)
 {
 	return ep->deferral >= DEFER_FIRST_MESSAGE;
 }

@@ -9,7 +9,7 @@
 #include "rdma_cm.h"
 #include "rdma_conn.h"
 #include "rdma_end.h"
-#include "rdma_hold.h"
+#include "rdma_defer.h"
 #include "rdma_parts.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
@@ -331,7 +331,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	if (rdma_accept_defer(conn, ep))
 		return DATP_OK;
 	datp_lock(&ep->base.lock);
-	rdma_hold_begin_locked(ep);
+	rdma_defer_begin_locked(ep);
 	datp_unlock(&ep->base.lock);
 	if (!rdma_qp_begin(ep, conn->id) &&
 	    !rdma_qp_connect(ep, conn->id, param->responder_resources, param->initiator_depth) &&
@@ -578,7 +578,7 @@ void rdma_ep_heard(struct datp_ep *base)
 
 void rdma_ep_heard_locked(struct rdma_ep *ep)
 {
-	/* only once: for the first receive that is kept */
+	/* only once: for the first early receive */
 	if (rdma_ep_ia(ep)->kind->three_way && ep->early && !ep->early->next)
 		datp_ep_call(&ep->base, rdma_ep_heard);
 }

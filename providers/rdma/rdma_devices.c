@@ -138,7 +138,7 @@ static const struct device devices[] = {
 		 * all seen with Linux 6.1; 6.12 has them too, according to its source and the tests
 		 */
 		.has = ONE(DEAF_START) | /* rdma_timer.c */
-		       ONE(EARLY_FATAL) | /* rdma_hold.c; hardware negotiates it by RFC 6581 */
+		       ONE(EARLY_FATAL) | /* rdma_defer.c; hardware negotiates it by RFC 6581 */
 		       ONE(CROSSED_READS) |
 		       ONE(READS_UNCHECKED) | /* it checks bounds and key only */
 		       ONE(FENCE_READS) |

@@ -40,7 +40,7 @@ static void say_no_window(const struct rdma_ia *ia, int why)
 }
 
 /*
- * Registers the range, or creates a window that is bound later. The bind of a window could not be kept behind the
+ * Registers the range, or creates a window that is bound later. The bind of a window could not be deferred behind the
  * requests that are. EP lock.
  */
 static enum datp_err range_new(struct rdma_ep *ep, const struct datp_rmr *rmr,
@@ -58,7 +58,7 @@ static enum datp_err range_new(struct rdma_ep *ep, const struct datp_rmr *rmr,
 		return DATP_ERR_MEMORY;
 	}
 	range->written = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
-	if (lmr->windows && rdma_has_windows(ia) && !rdma_keeps_locked(ep)) {
+	if (lmr->windows && rdma_has_windows(ia) && !rdma_defers_locked(ep)) {
 		range->mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
 		if (!range->mw)
 			say_no_window(ia, errno);

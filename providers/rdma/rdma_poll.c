@@ -7,7 +7,7 @@
 #include "rdma_cm.h"
 #include "rdma_end.h"
 #include "rdma_cq.h"
-#include "rdma_hold.h"
+#include "rdma_defer.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
@@ -97,7 +97,7 @@ static void early_show(struct rdma_ep *ep)
 	ep->up = !ep->over;
 	/* the peer has sent a message, so this side may send */
 	if (node)
-		rdma_hold_end_locked(ep);
+		rdma_defer_end_locked(ep);
 	ep->heard = ep->up && ep->deferral != DEFER_FIRST_MESSAGE;
 	rdma_fast_begin_locked(ep);
 	while (node) {
@@ -266,7 +266,7 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 		return false;
 	}
 	if (recv && status == DAT_DTO_SUCCESS && __builtin_expect(ep->deferral == DEFER_FIRST_MESSAGE, 0))
-		rdma_hold_end_locked(ep);
+		rdma_defer_end_locked(ep);
 	if (status != DAT_DTO_SUCCESS) {
 		if (recv && !ep->base.srq && !ep->early)
 			lost_before_locked(set, ep, wqe);
@@ -307,7 +307,7 @@ static bool complete_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct d
 	bool filled = end_locked(set, ep, wqe, wc, out);
 
 	if (__builtin_expect(ep->deferral == DEFER_FENCED, 0))
-		rdma_hold_unfence_locked(ep);
+		rdma_defer_unfence_locked(ep);
 	return filled;
 }
 

@@ -4,7 +4,7 @@
  * a queue of the device; nothing here allocates once an endpoint is being connected, and the only
  * system call is the driver's.
  */
-#include "rdma_hold.h"
+#include "rdma_defer.h"
 #include "rdma_mr.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
@@ -314,7 +314,7 @@ post_filled(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *i
 	wr->send_flags = signal_of(ep, wqe);
 	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) {
 		wr->send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
-		rdma_hold_fence_locked(ep, wr);
+		rdma_defer_fence_locked(ep, wr);
 	}
 	if ((opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
 	    (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
@@ -329,8 +329,8 @@ post_filled(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *i
 		wr->num_sge = cut(sge, wr->num_sge, wqe->len);
 		give_segment(sge, &wr->num_sge);
 	}
-	if (__builtin_expect(rdma_keeps_locked(ep), 0))
-		return rdma_hold_keep_locked(ep, wr);
+	if (__builtin_expect(rdma_defers_locked(ep), 0))
+		return rdma_defer_request_locked(ep, wr);
 	return submit(ep, wr);
 }
 
@@ -410,8 +410,8 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = IBV_WR_RDMA_WRITE }, *bad;
 
 	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
-	if (rdma_keeps_locked(ep))
-		return rdma_hold_keep_locked(ep, &wr) ? ENOMEM : 0;
+	if (rdma_defers_locked(ep))
+		return rdma_defer_request_locked(ep, &wr) ? ENOMEM : 0;
 	return ibv_post_send(ep->qp, &wr, &bad);
 }
 

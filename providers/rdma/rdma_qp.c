@@ -9,7 +9,7 @@
 #include "rdma_end.h"
 #include "rdma_conn.h"
 #include "rdma_cq.h"
-#include "rdma_hold.h"
+#include "rdma_defer.h"
 #include "rdma_ia.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
@@ -337,7 +337,7 @@ void rdma_fast_begin_locked(struct rdma_ep *ep)
 		ep->longest[DATP_RECV] = longest(ep->base.attr.max_recv_iov, UINT64_MAX);
 		ep->quick[DATP_RECV] = ep->longest[DATP_RECV];
 	}
-	if (state == DAT_EP_STATE_CONNECTED && !rdma_keeps_locked(ep))
+	if (state == DAT_EP_STATE_CONNECTED && !rdma_defers_locked(ep))
 		fast_requests_begin_locked(ep);
 }
 
@@ -428,7 +428,7 @@ static void halt(struct rdma_ep *ep)
 /* Returns the number of the first request that the device has not been given. EP lock. */
 static uint32_t sent_locked(const struct rdma_ep *ep)
 {
-	return ep->kept ? ((const struct datp_wqe *)(uintptr_t)ep->kept->wr.wr_id)->seq : ep->base.sq.posted;
+	return ep->deferred ? ((const struct datp_wqe *)(uintptr_t)ep->deferred->wr.wr_id)->seq : ep->base.sq.posted;
 }
 
 /* Counts what the device will report for a queue pair that stops. EP lock. */
@@ -442,7 +442,7 @@ static void owed_count_locked(struct rdma_ep *ep)
 	for (const struct datp_node *early = ep->early; early; early = early->next)
 		ep->owed -= ep->owed != 0;
 	ep->owed_last = NULL;
-	if (ep->draining && !ep->kept)
+	if (ep->draining && !ep->deferred)
 		ep->owed_last = ep;
 	else if (sent != sq->finished && !(last->post_flags & DAT_COMPLETION_SUPPRESS_FLAG))
 		ep->owed_last = last;
@@ -578,7 +578,7 @@ static void staged_free_locked(struct rdma_ep *ep)
 		free(staged);
 		staged = next;
 	}
-	rdma_hold_forget_locked(ep);
+	rdma_defer_forget_locked(ep);
 }
 
 static void staged_free(struct rdma_ep *ep)

@@ -27,7 +27,7 @@
 #include "rdma_end.h"
 #include "rdma_conn.h"
 #include "rdma_cq.h"
-#include "rdma_hold.h"
+#include "rdma_defer.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
@@ -65,7 +65,7 @@ void rdma_deferred_accept_locked(struct rdma_ep *ep)
 	if (ep->deferral != DEFER_ACCEPT && ep->deferral != DEFER_ACCEPT_CALLED)
 		return;
 	ep->deferral = DEFER_NONE;
-	rdma_hold_begin_locked(ep);
+	rdma_defer_begin_locked(ep);
 	pthread_mutex_lock(&ia->lock);
 	if (ep->conn && ep->conn->id) {
 		ep->conn->due_us = 0;
@@ -92,13 +92,13 @@ void rdma_deferred_accept(struct rdma_ep *ep)
 }
 
 /*
- * This side is about to send, so the peer has to get its reply. rdma_hold.c decides whether this
+ * This side is about to send, so the peer has to get its reply. rdma_defer.c decides whether this
  * side may send yet.
  */
 void rdma_accept_before_request_locked(struct rdma_ep *ep)
 {
 	rdma_deferred_accept_locked(ep);
-	rdma_hold_look_locked(ep);
+	rdma_defer_look_locked(ep);
 }
 
 void rdma_accept_after_receive_locked(struct rdma_ep *ep)
@@ -134,8 +134,8 @@ void rdma_limit_locked(struct rdma_conn *conn)
 }
 
 /*
- * Returns when something has to be done for the connection, or UINT64_MAX. Whoever holds the
- * connection sets its limit anew. IA mutex.
+ * Returns when something has to be done for the connection, or UINT64_MAX. A thread that has
+ * detached the connection sets its limit anew when it retires it. IA mutex.
  */
 static uint64_t due_locked(const struct rdma_conn *conn)
 {
@@ -228,7 +228,7 @@ void rdma_ask_forget(struct rdma_conn *conn)
 
 /*
  * The peer of an active side may not read its socket yet; or the program has had enough time to post a receive; or
- * there are requests that are kept, on either side.
+ * there are deferred requests, on either side.
  */
 static void due(struct rdma_conn *conn, struct rdma_ep *ep)
 {
@@ -236,7 +236,7 @@ static void due(struct rdma_conn *conn, struct rdma_ep *ep)
 		nudge(conn, ep);
 	else
 		rdma_deferred_accept(ep);
-	rdma_hold_timer(ep);
+	rdma_defer_timer(ep);
 }
 
 /*

@@ -399,7 +399,7 @@ static void say_no_more(void *arg)
 
 /*
  * The peer has connected, and then sends nothing, or half a message. The victim's requests leave all the same: over siw the
- * provider holds them back until the peer's first message has arrived (rdma_hold.c says why), but no longer than hold_ms. The
+ * provider holds them back until the peer's first message has arrived (rdma_defer.c says why), but no longer than hold_ms. The
  * peer's TCP takes what fits into its buffer.
  */
 static void peer_that_says_nothing_after_the_reply_holds_up_nobody(void)

@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "cq.h"
 #include "arena.h"
-#include "held.h"
+#include "skip.h"
 #include "ia.h"
 #include "peer.h"
 #include <errno.h>
@@ -156,18 +156,18 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 
 void soft_cq_fini(struct soft_cq *cq)
 {
-	bool held;
+	bool in_use;
 
 	if (!cq->ring)
 		return;
-	held = !soft_held_fini(cq);
+	in_use = !soft_skip_fini(cq);
 	datp_lock(&cq->ia->lock);
 	*cq->prev = cq->next;
 	if (cq->next)
 		cq->next->prev = cq->prev;
 	cq->mem.position = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	soft_cq_use(cq, &no_ring.ring, 0);
-	if (!held)
+	if (!in_use)
 		soft_arena_free(cq->ia, &cq->mem);
 	datp_unlock(&cq->ia->lock);
 }

@@ -95,7 +95,7 @@ static inline void soft_cq_expect(struct soft_cq *cq)
 
 /*
  * Counts a look without a lock that found nothing. Returns true once in SOFT_CQ_EMPTY_LOOKS looks:
- * the caller then has soft_held_seek() find out why.
+ * the caller then has soft_skip_seek() find out why.
  */
 static inline bool soft_cq_count_empty_look(struct soft_cq *cq)
 {
@@ -161,7 +161,7 @@ soft_ring_reserve_behind(struct soft_ring *ring, uint32_t mask, const _Atomic ui
 		 * The tail is a hint: the reservation below decides. All positions before the tail
 		 * are reserved, and acquire makes those reservations visible. So an owner that finds what we publish
 		 * behind a cell that is not published sees that the latter is reserved, and waits
-		 * for it: soft_held_look()
+		 * for it: soft_skip_look()
 		 */
 		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 		/*
@@ -187,7 +187,7 @@ soft_ring_reserve_behind(struct soft_ring *ring, uint32_t mask, const _Atomic ui
 		if (__builtin_expect(ahead >= 0, 0)) {
 			/*
 			 * The owner of the ring reserves the next lap's position of a cell that is
-			 * out of use before that lap begins (held.c). Each try moves the tail
+			 * out of use before that lap begins (skip.c). Each try moves the tail
 			 * forward, whatever a peer has written there.
 			 */
 			if (ahead > (int64_t)mask && !SOFT_RESERVED_PEER(word))

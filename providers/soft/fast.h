@@ -11,7 +11,7 @@
 
 #include "cq.h"
 #include "exec_short.h"
-#include "held.h"
+#include "skip.h"
 #include "mr.h"
 #include "port.h"
 #include "recv.h"
@@ -398,7 +398,7 @@ soft_plain_dequeue(DAT_EVD_HANDLE handle, void *event, DAT_RETURN (*rest)(DAT_EV
 	if (!soft_cq_pending(&soft_evd(evd)->cq)) {
 		soft_cq_expect(&soft_evd(evd)->cq);
 		if (__builtin_expect(soft_cq_count_empty_look(&soft_evd(evd)->cq), 0))
-			soft_held_seek(soft_evd(evd));
+			soft_skip_seek(soft_evd(evd));
 		/* the service thread may have moved it from the ring to the list meanwhile */
 		if (__builtin_expect(!atomic_load_explicit(&evd->queued, memory_order_relaxed), 1))
 			return soft_no_event(DATP_ERR_QUEUE_EMPTY, api);

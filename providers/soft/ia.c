@@ -13,7 +13,7 @@
 #include "cq.h"
 #include "fast.h"
 #include "fast20.h"
-#include "held.h"
+#include "skip.h"
 #include "mr.h"
 #include "pages.h"
 #include "param.h"
@@ -119,7 +119,7 @@ static bool cq_watch(struct soft_cq *cq)
 	bool more;
 
 	datp_lock(soft_cq_lock(cq));
-	more = soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL) || soft_held_look(cq);
+	more = soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL) || soft_skip_look(cq);
 	datp_unlock(soft_cq_lock(cq));
 	return more;
 }
@@ -267,7 +267,7 @@ static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicite
 		return false;
 	/* a sender that is stopped before it publishes wakes nobody: then the tick does */
 	return soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_DOORBELL : SOFT_NOTIFY_WAITER) ||
-	       soft_held_look(cq);
+	       soft_skip_look(cq);
 }
 
 static enum datp_err soft_pz_create(struct datp_pz *base)

@@ -11,7 +11,7 @@
 #include "coop.h"
 #include "cq.h"
 #include "exec.h"
-#include "held.h"
+#include "skip.h"
 #include "mr.h"
 #include "peer.h"
 #include "port.h"
@@ -745,12 +745,12 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 				soft_place_hide(cq);
 				break;
 			}
-			if (cq->held_count)
-				soft_held_pass(cq);
+			if (cq->skipped_count)
+				soft_skip_pass(cq);
 			soft_cq_next(cq);
 		}
 		if (!n && !again)
-			again = soft_held_look(cq);
+			again = soft_skip_look(cq);
 		/* again is true because there was a cell, unless a peer has taken it away: so each round counts */
 	} while (again && !n && left && --left);
 	return n;
@@ -779,8 +779,8 @@ void soft_cq_discard(struct soft_cq *cq)
 	soft_place_pass(cq);
 	while (left-- && (cell = soft_cq_peek(cq))) {
 		cell_drop(cq->ia, cell);
-		if (cq->held_count)
-			soft_held_pass(cq);
+		if (cq->skipped_count)
+			soft_skip_pass(cq);
 		soft_cq_next(cq);
 	}
 }

@@ -29,7 +29,7 @@ void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER p
  * The same, and reports to libdatp `why`, or that the accept has failed. No lock. On the service
  * thread it returns at once: if the peer accesses our memory, the teardown follows when that access
  * has ended, or at the bound; if the peer has ended the connection and its last messages are behind a
- * held cell (held.h), the teardown follows when they are taken.
+ * skipped cell (skip.h), the teardown follows when they are taken.
  */
 bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
 			    bool only_failing, DAT_EVENT_NUMBER why);

@@ -75,13 +75,13 @@ struct soft_mem {
 	uint64_t position; /* of a ring: the position at which its next user continues; positions never restart */
 };
 
-/* A cell that a peer has reserved and did not publish in time. */
-struct soft_held {
+/* A skipped cell: a peer has reserved it and did not publish it in time, so it is out of use. */
+struct soft_skipped {
 	struct soft_peer *peer; /* counted; NULL if the reservation names no peer */
 	uint64_t position;	/* which the peer has reserved */
 };
 
-#define SOFT_HELD_MAX 16u /* of one ring */
+#define SOFT_SKIPPED_MAX 16u /* of one ring */
 
 /* The consumer's end of a ring. cq.c */
 struct soft_cq {
@@ -101,12 +101,12 @@ struct soft_cq {
 	uint32_t since_armed, polled_after;
 	/*
 	 * `late`: the cell at the head is reserved and not published; then its position, and until
-	 * when its sender is waited for (soft_bound_over()). Poll lock; held.c
+	 * when its sender is waited for (soft_bound_over()). Poll lock; skip.c
 	 */
 	_Atomic bool late; /* a hint without the lock */
 	uint64_t late_position, late_until, late_looked;
-	struct soft_held held[SOFT_HELD_MAX]; /* cells that are out of use. Poll lock; held.c */
-	uint32_t held_count;
+	struct soft_skipped skipped[SOFT_SKIPPED_MAX]; /* Poll lock; skip.c */
+	uint32_t skipped_count;
 	_Atomic uint32_t empty_looks; /* the fast path's looks that found nothing; approximate */
 	/*
 	 * `waited`: at the last look the queue was not empty, and its head was at `waited_head`.
@@ -409,7 +409,7 @@ struct soft_ia {
 	int spare_fd;
 	struct datp_watch *doorbell_watch;
 	uint32_t round; /* of the service thread over the queues */
-	_Atomic uint32_t late; /* rings whose next sender is waited for; held.c */
+	_Atomic uint32_t late; /* rings whose next sender is waited for; skip.c */
 	struct soft_cq null_cq; /* of endpoints without an EVD */
 
 	/* Regions. mr.c */

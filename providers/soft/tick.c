@@ -2,7 +2,7 @@
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
  * each tick it looks at teardowns of connections (teardown.c), binds and receives that wait for accesses to a window
- * (withheld.c), messages that the kernel had no memory for (sock.c), rings whose next sender does not publish (held.c), and
+ * (withheld.c), messages that the kernel had no memory for (sock.c), rings whose next sender does not publish (skip.c), and
  * regions of peers that have ended and were in use here (share.c). The timer runs slowly
  * while a message may wait for its receive (unready.c), and, if there are several peers, all the time, for what one of them
  * takes away from another (lost.c). Invariant: whoever adds something that waits sets the timer afterwards, and the timer is
@@ -10,7 +10,7 @@
  * one waits for.
  */
 #include "tick.h"
-#include "held.h"
+#include "skip.h"
 #include "lost.h"
 #include "port.h"
 #include "recv.h"
@@ -68,7 +68,7 @@ static void tick(void *arg)
 	more = soft_teardowns_serve(ia);
 	more = binds_serve(ia) || more;
 	more = soft_sockets_retry(ia) || more;
-	more = soft_held_serve(ia) || more;
+	more = soft_skip_serve(ia) || more;
 	more = soft_shares_again(ia) || more;
 	more = soft_teardowns_put_off_serve(ia) || more;
 	if (more)

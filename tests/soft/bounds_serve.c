@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "providers/soft/cq.h"
-#include "providers/soft/held.h"
+#include "providers/soft/skip.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/soft.h"
 

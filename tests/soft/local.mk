@@ -74,7 +74,7 @@ SOFT_API_TESTS = \
 	tests/soft/fork_test \
 	tests/soft/gone_test \
 	tests/soft/hostile_test \
-	tests/soft/hostile/held_test \
+	tests/soft/hostile/skip_test \
 	tests/soft/hostile/peer_test \
 	tests/soft/hostile/queue_test \
 	tests/soft/hostile/scribble_test \
@@ -146,9 +146,9 @@ tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARN
 check_LTLIBRARIES += libhostile.la
 libhostile_la_SOURCES = tests/soft/hostile/hostile.c tests/soft/hostile/hostile.h
 libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
-tests_soft_hostile_held_test_SOURCES = tests/soft/hostile/held_test.c
-tests_soft_hostile_held_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_hostile_held_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_skip_test_SOURCES = tests/soft/hostile/skip_test.c
+tests_soft_hostile_skip_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_skip_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_peer_test_SOURCES = tests/soft/hostile/peer_test.c
 tests_soft_hostile_peer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_peer_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
@@ -235,7 +235,7 @@ endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c \
 	providers/soft/exec.c providers/soft/exec_short.c providers/soft/exec_wait.c \
-	providers/soft/held.c \
+	providers/soft/skip.c \
 	providers/soft/coop.c \
 	providers/soft/port.c \
 	providers/soft/recv.c \

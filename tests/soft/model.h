@@ -188,7 +188,7 @@ uint64_t model_atomic(const struct soft_request *r);
 #define soft_bound(ia)		  1u
 #define EXEC_LOOK		  1
 #define EXEC_MOST		  16u
-#define HELD_SPINS		  1
+#define SKIP_SPINS		  1
 #define soft_tick_set(ia)	  model_tick_set(ia)
 #define soft_unready_watch(ep)	  ((void)(ep)) /* messages to the user */
 bool model_bound_over(void);

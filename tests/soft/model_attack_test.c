@@ -14,7 +14,7 @@
 #include "providers/soft/cq.h"
 #include "providers/soft/exec.h"
 #include "providers/soft/fast.h"
-#include "providers/soft/held.h"
+#include "providers/soft/skip.h"
 #include "providers/soft/coop.h"
 #include "providers/soft/mr.h"
 #include "providers/soft/port.h"
@@ -237,7 +237,7 @@ static void do_something(struct side *side)
 	case 5: post_plain(side, false); break;
 	case 6: (void)soft_cq_arm(cq, SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL); break;
 	case 7: soft_cq_notify(cq); break;
-	case 8: (void)soft_held_look(cq); break;
+	case 8: (void)soft_skip_look(cq); break;
 	case 9: post_one(side, (enum datp_op)DATP_WRITE_IMM); break;
 	case 10: post_one(side, (enum datp_op)DATP_CMP_SWAP); break;
 	case 11: post_one(side, (enum datp_op)DATP_FETCH_ADD); break;

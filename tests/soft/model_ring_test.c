@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ring of an event queue, in every order of its steps that C11 allows: cells, sleepers, and a sender that dies or is
- * stopped at any instruction. The provider's own cq.c and held.c run; model.h says how, and what is not tried.
+ * stopped at any instruction. The provider's own cq.c and skip.c run; model.h says how, and what is not tried.
  */
 #include "tests/soft/model_world.h"
 
 #include "providers/soft/cq.h"
-#include "providers/soft/held.h"
+#include "providers/soft/skip.h"
 
 static void ring_send(uint32_t sender, uint32_t number)
 {
@@ -65,7 +65,7 @@ static bool ring_take(void)
 
 	if (!cell)
 		return false;
-	if (!cq->held_count || SOFT_RESERVED_PEER(soft_ring_reservations(cq->ring, cq->mask)[cq->head & cq->mask])) {
+	if (!cq->skipped_count || SOFT_RESERVED_PEER(soft_ring_reservations(cq->ring, cq->mask)[cq->head & cq->mask])) {
 		model_read(cell);
 		if (cell->kind == SOFT_CELL_MESSAGE) {
 			model_require(cell->port < 2);
@@ -74,8 +74,8 @@ static bool ring_take(void)
 			world.taken++;
 		}
 	}
-	if (cq->held_count)
-		soft_held_pass(cq);
+	if (cq->skipped_count)
+		soft_skip_pass(cq);
 	soft_cq_next(cq);
 	return true;
 }
@@ -135,7 +135,7 @@ static void ring_sender_1_often(void)
 static void ring_poller_without_patience(void)
 {
 	while (world.next[1] < 3)
-		if (!ring_take() && !soft_held_look(&world.b.evd.cq))
+		if (!ring_take() && !soft_skip_look(&world.b.evd.cq))
 			model_yield();
 }
 
@@ -313,7 +313,7 @@ static void ring_sleeper_without_patience(void)
 
 		while (ring_take())
 			;
-		if (!world.next[1] && !soft_cq_arm(cq, SOFT_NOTIFY_WAITER) && !soft_held_look(cq))
+		if (!world.next[1] && !soft_cq_arm(cq, SOFT_NOTIFY_WAITER) && !soft_skip_look(cq))
 			model_futex_wait(&cq->ring->bell, seen);
 	}
 }

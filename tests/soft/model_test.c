@@ -2,7 +2,7 @@
 /*
  * The soft provider's protocol in shared memory, in every order of its steps that C11 allows: the meeting
  * of requests and receives between two ports (execution lock, ready lists, cooperative copies, the end of a connection). The
- * ring that they use has its own scenarios in model_ring_test.c. The provider's own cq.c, exec.c, held.c,
+ * ring that they use has its own scenarios in model_ring_test.c. The provider's own cq.c, exec.c, skip.c,
  * coop.c, send.c, recv.c and port.c run; model.h says how, and what is not tried.
  */
 #include "tests/soft/model_world.h"

@@ -714,7 +714,7 @@ void world_sleep_until(struct side *side, uint32_t done)
 		world_poll(side);
 		if (world_completed(side) >= done)
 			return;
-		if (!soft_cq_arm(cq, SOFT_NOTIFY_WAITER) && !soft_held_look(cq))
+		if (!soft_cq_arm(cq, SOFT_NOTIFY_WAITER) && !soft_skip_look(cq))
 			model_futex_wait(&cq->ring->bell, seen);
 	}
 }

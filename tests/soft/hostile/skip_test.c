@@ -247,9 +247,9 @@ static void answer_messages(void)
 	}
 }
 
-static uint32_t cells_held(void)
+static uint32_t cells_skipped(void)
 {
-	return ((struct soft_evd *)victim.recv)->cq.held_count;
+	return ((struct soft_evd *)victim.recv)->cq.skipped_count;
 }
 
 static void end_all(void)
@@ -266,12 +266,12 @@ static void holder_goes_on(enum way way)
 	suffer(way);
 	answer_messages();
 	API_CONN_OVER(victim.connect, victim.held);
-	CHECK_EQ_INT(cells_held(), 1);
+	CHECK_EQ_INT(cells_skipped(), 1);
 	memset(victim.buf.mem + 32, 0x11, 8);
 	check_signal(victim.holder);
 	check_await(victim.holder);
 	answer_messages();
-	CHECK_EQ_INT(cells_held(), 0);
+	CHECK_EQ_INT(cells_skipped(), 0);
 	for (int i = 32; i < 40; i++)
 		CHECK_EQ_INT(victim.buf.mem[i], 0x11);
 	answer_messages();
@@ -281,17 +281,17 @@ static void holder_goes_on(enum way way)
 	end_all();
 }
 
-static void cell_that_is_held_stops_no_poller(void)
+static void cell_that_is_skipped_stops_no_poller(void)
 {
 	holder_goes_on(POLLS);
 }
 
-static void cell_that_is_held_stops_no_waiter(void)
+static void cell_that_is_skipped_stops_no_waiter(void)
 {
 	holder_goes_on(WAITS);
 }
 
-static void cell_that_is_held_stops_no_waiter_on_a_cno(void)
+static void cell_that_is_skipped_stops_no_waiter_on_a_cno(void)
 {
 	holder_goes_on(WAITS_ON_CNO);
 }
@@ -301,17 +301,17 @@ static void cell_comes_back_when_its_holder_dies(void)
 	suffer(WAITS);
 	answer_messages();
 	API_CONN_OVER(victim.connect, victim.held);
-	CHECK_EQ_INT(cells_held(), 1);
+	CHECK_EQ_INT(cells_skipped(), 1);
 	check_kill(victim.holder);
 	answer_messages();
 	/* the service thread learns of the death, and frees the cell */
-	for (int i = 0; i < 20 && cells_held(); i++)
+	for (int i = 0; i < 20 && cells_skipped(); i++)
 		answer_messages();
-	CHECK_EQ_INT(cells_held(), 0);
+	CHECK_EQ_INT(cells_skipped(), 0);
 	end_all();
 }
 
-static void queue_may_be_freed_while_a_cell_is_held(void)
+static void queue_may_be_freed_while_a_cell_is_skipped(void)
 {
 	struct api_pair pair = { 0 };
 
@@ -332,7 +332,7 @@ static void queue_may_be_freed_while_a_cell_is_held(void)
 	check_kill(victim.peer);
 }
 
-/* What a peer has sent before it disconnects is received, although it is behind a cell that is held. */
+/* What a peer has sent before it disconnects is received, although it is behind a skipped cell. */
 static void last_messages_are_taken_before_the_end(void)
 {
 	uint32_t none = 0;
@@ -383,18 +383,18 @@ static void the_next_request_rings_for_the_service_thread(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(cell_that_is_held_stops_no_poller),
-	CHECK_TEST(cell_that_is_held_stops_no_waiter),
-	CHECK_TEST(cell_that_is_held_stops_no_waiter_on_a_cno),
+	CHECK_TEST(cell_that_is_skipped_stops_no_poller),
+	CHECK_TEST(cell_that_is_skipped_stops_no_waiter),
+	CHECK_TEST(cell_that_is_skipped_stops_no_waiter_on_a_cno),
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
-	CHECK_TEST(queue_may_be_freed_while_a_cell_is_held),
+	CHECK_TEST(queue_may_be_freed_while_a_cell_is_skipped),
 	CHECK_TEST(last_messages_are_taken_before_the_end),
 	CHECK_TEST(the_next_request_rings_for_the_service_thread),
 	CHECK_END
 };
 
-static const struct check_suite held = { .name = "soft held",
+static const struct check_suite skipped = { .name = "soft skip",
 					 .teardown = api_close,
 					 .tests = tests };
 
-CHECK_SUITES(&held);
+CHECK_SUITES(&skipped);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cells of a ring that a peer holds. A sender reserves a cell, writes it, and publishes it. A
+ * Skipped cells. A sender reserves a cell, writes it, and publishes it. A
  * sender that is stopped in between (SIGSTOP, a debugger, a frozen container) would hold up all
  * that others send to that ring. So the owner waits for it no longer than the bound; then it skips
  * the cell, and breaks the sender's connections that end in this ring, because one of them has lost
@@ -9,9 +9,9 @@
  * The sender may continue at any later time, and then still writes that cell. So the cell is out of
  * use until the sender has done that, or has died: the owner reserves the position that the cell
  * has in each next lap before a sender can, and publishes it void at once. Invariant: no other
- * sender ever has a reservation on a cell that a peer holds.
+ * sender ever has a reservation on a skipped cell.
  */
-#include "held.h"
+#include "skip.h"
 #include "bound.h"
 #include "conn.h"
 #include "ia.h"
@@ -22,8 +22,8 @@
 #include "tick.h"
 #include "place.h"
 
-#ifndef HELD_SPINS
-#define HELD_SPINS 200 /* a running sender publishes its reserved cell within this many checks */
+#ifndef SKIP_SPINS
+#define SKIP_SPINS 200 /* a running sender publishes its reserved cell within this many checks */
 #endif
 
 static _Atomic uint64_t *reservation_at(const struct soft_cq *cq, uint64_t position)
@@ -36,29 +36,29 @@ static struct soft_cell *cell_at(const struct soft_cq *cq, uint64_t position)
 	return &cq->ring->cell[position & cq->mask];
 }
 
-static void held_forget(struct soft_cq *cq, struct soft_held *held)
+static void skipped_forget(struct soft_cq *cq, struct soft_skipped *skipped)
 {
-	struct soft_peer *peer = held->peer;
+	struct soft_peer *peer = skipped->peer;
 
-	*held = cq->held[--cq->held_count];
+	*skipped = cq->skipped[--cq->skipped_count];
 	if (peer)
 		soft_peer_put(peer);
 }
 
-/* Returns the record of the cell with this position, or NULL if no peer holds it. */
-static struct soft_held *held_find(struct soft_cq *cq, uint64_t position)
+/* Returns the record of the cell with this position, or NULL if it is not skipped. */
+static struct soft_skipped *skipped_find(struct soft_cq *cq, uint64_t position)
 {
-	for (uint32_t i = 0; i < cq->held_count; i++) {
-		struct soft_held *held = &cq->held[i];
+	for (uint32_t i = 0; i < cq->skipped_count; i++) {
+		struct soft_skipped *skipped = &cq->skipped[i];
 
-		if ((held->position ^ position) & cq->mask)
+		if ((skipped->position ^ position) & cq->mask)
 			continue;
-		/* relaxed: only the owner changes it as long as the cell is held */
+		/* relaxed: only the owner changes it as long as the cell is skipped */
 		if (atomic_load_explicit(reservation_at(cq, position), memory_order_relaxed) ==
 		    SOFT_RESERVED(position, 0))
-			return held;
-		/* its holder has published a message, which the fast path took: the cell is in use again */
-		held_forget(cq, held);
+			return skipped;
+		/* its sender has published a message, which the fast path took: the cell is in use again */
+		skipped_forget(cq, skipped);
 		return NULL;
 	}
 	return NULL;
@@ -75,15 +75,15 @@ static uint64_t publish_void(const struct soft_cq *cq, uint64_t position)
 }
 
 /* Keeps a cell out of use for another lap. `position` is about to be taken. */
-static void held_again(struct soft_cq *cq, struct soft_held *held, uint64_t position)
+static void skipped_again(struct soft_cq *cq, struct soft_skipped *skipped, uint64_t position)
 {
 	uint64_t next = position + cq->mask + 1;
 
 	/* relaxed: soft_cq_next() lets senders reserve that position only after this; they acquire it with `taken` */
 	atomic_store_explicit(reservation_at(cq, next), SOFT_RESERVED(next, 0),
 			      memory_order_relaxed);
-	if (publish_void(cq, next) == held->position + 1)
-		held_forget(cq, held); /* its sender has published, and will not write it again */
+	if (publish_void(cq, next) == skipped->position + 1)
+		skipped_forget(cq, skipped); /* its sender has published, and will not write it again */
 }
 
 /* ---- waiting for a sender ---- */
@@ -120,7 +120,7 @@ static bool late_waits(const struct soft_cq *cq, uint64_t position)
  */
 static bool sender_publishes(struct soft_cq *cq, uint64_t position)
 {
-	unsigned int spins = late_waits(cq, position) ? 1 : HELD_SPINS;
+	unsigned int spins = late_waits(cq, position) ? 1 : SKIP_SPINS;
 
 	while (spins--) {
 		if (soft_cq_peek(cq))
@@ -181,20 +181,20 @@ static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t reservatio
 	static struct log_limit many;
 	struct soft_peer *peer;
 
-	if (cq->held_count == SOFT_HELD_MAX) {
+	if (cq->skipped_count == SOFT_SKIPPED_MAX) {
 		soft_log_limited(
 			&many, 1,
 			"soft: an event queue is blocked: %u messages to it were begun by "
 			"processes that were stopped then; end or continue these processes",
-			SOFT_HELD_MAX + 1);
+			SOFT_SKIPPED_MAX + 1);
 		return false;
 	}
 	if (!holder(cq, reservation, &peer))
 		return false;
 	if (peer)
 		break_connections(cq, peer);
-	cq->held[cq->held_count++] = (struct soft_held){ peer, position };
-	held_again(cq, &cq->held[cq->held_count - 1], position);
+	cq->skipped[cq->skipped_count++] = (struct soft_skipped){ peer, position };
+	skipped_again(cq, &cq->skipped[cq->skipped_count - 1], position);
 	soft_cq_next(cq);
 	return true;
 }
@@ -213,12 +213,12 @@ static bool place_look(struct soft_cq *cq, uint64_t head)
 	return true;
 }
 
-bool soft_held_look(struct soft_cq *cq)
+bool soft_skip_look(struct soft_cq *cq)
 {
 	/* relaxed, both: the poll lock is held, and a reservation is looked at again */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	uint64_t reservation = atomic_load_explicit(reservation_at(cq, head), memory_order_relaxed);
-	struct soft_held *held;
+	struct soft_skipped *skipped;
 
 	if (cq->place_hidden)
 		return place_look(cq, head);
@@ -230,10 +230,10 @@ bool soft_held_look(struct soft_cq *cq)
 		late_end(cq);
 		return true;
 	}
-	held = held_find(cq, head);
-	if (held) { /* its sender has published over our void cell */
-		if (publish_void(cq, head) == held->position + 1)
-			held_forget(cq, held);
+	skipped = skipped_find(cq, head);
+	if (skipped) { /* its sender has published over our void cell */
+		if (publish_void(cq, head) == skipped->position + 1)
+			skipped_forget(cq, skipped);
 		return true;
 	}
 	if (!SOFT_RESERVED_PEER(reservation)) /* a thread of this process is about to publish it */
@@ -249,47 +249,47 @@ bool soft_held_look(struct soft_cq *cq)
 	return true;
 }
 
-void soft_held_seek(struct soft_evd *evd)
+void soft_skip_seek(struct soft_evd *evd)
 {
 	bool biased = datp_bias_lock(&evd->poll_bias, &evd->base.poll_lock);
 
-	(void)soft_held_look(&evd->cq);
+	(void)soft_skip_look(&evd->cq);
 	datp_bias_unlock(&evd->poll_bias, &evd->base.poll_lock, biased);
 }
 
-void soft_held_pass(struct soft_cq *cq)
+void soft_skip_pass(struct soft_cq *cq)
 {
 	/* relaxed: the poll lock is held */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	struct soft_held *held = held_find(cq, head);
+	struct soft_skipped *skipped = skipped_find(cq, head);
 
-	if (!held)
+	if (!skipped)
 		return;
 	/* acquire: makes all writes of a peer that has died visible */
-	if (held->peer && atomic_load_explicit(&held->peer->dead, memory_order_acquire))
-		held_forget(cq, held);
+	if (skipped->peer && atomic_load_explicit(&skipped->peer->dead, memory_order_acquire))
+		skipped_forget(cq, skipped);
 	else
-		held_again(cq, held, head);
+		skipped_again(cq, skipped, head);
 }
 
-bool soft_held_fini(struct soft_cq *cq)
+bool soft_skip_fini(struct soft_cq *cq)
 {
-	bool held = cq->held_count != 0;
+	bool skipped = cq->skipped_count != 0;
 
 	late_end(cq);
-	if (held) {
+	if (skipped) {
 		datp_lock(&cq->ia->lock);
 		/*
-		 * with two holders or more the memory is left to nobody, and stays a ring as long
+		 * with two skipped cells or more the memory is left to nobody, and stays a ring as long
 		 * as the arena exists
 		 */
-		if (cq->held_count == 1 && cq->held[0].peer)
-			soft_mem_leave_locked(cq->held[0].peer, &cq->mem);
+		if (cq->skipped_count == 1 && cq->skipped[0].peer)
+			soft_mem_leave_locked(cq->skipped[0].peer, &cq->mem);
 		datp_unlock(&cq->ia->lock);
 	}
-	while (cq->held_count)
-		held_forget(cq, &cq->held[0]);
-	return !held;
+	while (cq->skipped_count)
+		skipped_forget(cq, &cq->skipped[0]);
+	return !skipped;
 }
 
 /* ---- the tick ---- */
@@ -305,7 +305,7 @@ static void late_serve(struct soft_cq *cq)
 	bool there;
 
 	datp_lock(soft_cq_lock(cq));
-	there = soft_held_look(cq);
+	there = soft_skip_look(cq);
 	datp_unlock(soft_cq_lock(cq));
 	if (there) {
 		/* Others may have published behind the cell, and the threads that they woke have found nothing */
@@ -315,7 +315,7 @@ static void late_serve(struct soft_cq *cq)
 	soft_cq_release(cq);
 }
 
-bool soft_held_serve(struct soft_ia *ia)
+bool soft_skip_serve(struct soft_ia *ia)
 {
 	struct soft_cq *cq;
 

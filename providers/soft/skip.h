@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cells of a ring that a peer holds: it has reserved them and does not publish them. */
-#ifndef SOFT_HELD_H
-#define SOFT_HELD_H
+/* Skipped cells of a ring: a sender has reserved them and does not publish them. */
+#ifndef SOFT_SKIP_H
+#define SOFT_SKIP_H
 
 #include "cq.h"
 
@@ -11,24 +11,24 @@
  * bound loses the cell, and its connections that end in this ring are broken. Returns true if there
  * is something to take now. Poll lock.
  */
-bool soft_held_look(struct soft_cq *cq);
+bool soft_skip_look(struct soft_cq *cq);
 
 /*
  * The same, for a program that polls and finds nothing time and again. It returns nothing: the next
  * poll takes what there is. The caller holds no lock.
  */
-void soft_held_seek(struct soft_evd *evd);
+void soft_skip_seek(struct soft_evd *evd);
 
 /*
- * The next cell is about to be taken: one that a peer holds is kept out of use for another lap.
+ * The next cell is about to be taken: a skipped one stays out of use for another lap.
  * Poll lock; soft_cq_next() comes next.
  */
-void soft_held_pass(struct soft_cq *cq);
+void soft_skip_pass(struct soft_cq *cq);
 
-/* The queue is about to be freed. Returns false if its memory is left to the peers that hold cells of it. Poll lock. */
-bool soft_held_fini(struct soft_cq *cq);
+/* The queue is about to be freed. Returns false if its memory is left to the peers that have reserved its skipped cells. Poll lock. */
+bool soft_skip_fini(struct soft_cq *cq);
 
 /* Looks again at the rings that wait for a sender. Returns true if some still wait. Service thread. */
-bool soft_held_serve(struct soft_ia *ia);
+bool soft_skip_serve(struct soft_ia *ia);
 
 #endif

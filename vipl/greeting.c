@@ -4,7 +4,7 @@
  * message that follows the reply to its request at once breaks the connection. The VI architecture
  * has no such rule. So the library of the active side sends a header before any message of the
  * program's, and that of the passive side posts a receive for it before any of the program's.
- * Invariant: an accepted VI whose peer greets is `held`, that is, it posts no request, until the
+ * Invariant: an accepted VI whose peer greets has `awaits_greeting` set, so that it posts no request, until the
  * greeting has come or the connection is over.
  *
  * A greeting's struct op is the one behind the ring of a queue, and its cookie has the bit EARLY
@@ -35,7 +35,7 @@ DAT_RETURN greeting_expect_locked(struct vi *vi)
 
 	/* relaxed: a thread that posts has seen the connection, which is made after this */
 	if (ret == DAT_SUCCESS)
-		atomic_store_explicit(&vi->held, true, memory_order_relaxed);
+		atomic_store_explicit(&vi->awaits_greeting, true, memory_order_relaxed);
 	return ret;
 }
 
@@ -56,7 +56,7 @@ void greeting_send_locked(struct vi *vi)
 void greeting_come_locked(struct vi *vi)
 {
 	/* relaxed: uDAPL orders what was received, and what may be sent now */
-	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
+	atomic_store_explicit(&vi->awaits_greeting, false, memory_order_relaxed);
 }
 
 /*
@@ -70,9 +70,9 @@ void greeting_await(struct vi *vi)
 
 	pthread_mutex_lock(&w->lock);
 	/* relaxed: it is cleared under this lock, or with the connection */
-	while (atomic_load_explicit(&vi->held, memory_order_relaxed) && now_ms() < until)
+	while (atomic_load_explicit(&vi->awaits_greeting, memory_order_relaxed) && now_ms() < until)
 		if (!work_poll_locked(w))
 			work_wait_locked(w, now_ms() + LOOK_MS);
 	pthread_mutex_unlock(&w->lock);
-	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
+	atomic_store_explicit(&vi->awaits_greeting, false, memory_order_relaxed);
 }

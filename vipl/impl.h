@@ -194,7 +194,7 @@ struct vi {
 	bool leaving;			/* disconnected because the process exits; used by the keeper only */
 	/* The memory of a kept receive was deregistered before its message came: the keeper breaks the connection. */
 	_Atomic bool violated;
-	_Atomic bool held;		/* requests wait for the peer's greeting: greeting.c */
+	_Atomic bool awaits_greeting;	/* requests wait for the peer's greeting: greeting.c */
 	DAT_EVENT_NUMBER outcome;	/* the event that ended the attempt; 0: none yet */
 	enum wire_verdict verdict;
 	_Atomic uint8_t generation;	/* of the endpoint, for cookies; written under lock */

@@ -275,19 +275,19 @@ static bool mem_enter(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT key)
 static VIP_RETURN mem_register(struct nic *nic, struct mem *mem)
 {
 	VIP_RETURN ret;
-	DAT_LMR_HANDLE held[8];
+	DAT_LMR_HANDLE same_key[8];
 	unsigned int count = 0;
 	DAT_RMR_CONTEXT key;
 
 	while ((ret = mem_create_lmr(nic, mem, &key)) == VIP_SUCCESS && !mem_enter(nic, mem, key)) {
-		held[count++] = mem->lmr;
-		if (count == sizeof(held) / sizeof(held[0])) {
+		same_key[count++] = mem->lmr;
+		if (count == sizeof(same_key) / sizeof(same_key[0])) {
 			ret = VIP_ERROR_RESOURCE;
 			break;
 		}
 	}
 	while (count > 0)
-		dat_lmr_free(held[--count]);
+		dat_lmr_free(same_key[--count]);
 	return ret;
 }
 

@@ -143,7 +143,7 @@ static bool control_is_good(unsigned int control, bool recv)
 /*
  * Returns whether the region contains the whole descriptor, with all the segments that it declares.
  */
-static inline bool holds(const struct mem_view *view, const VIP_DESCRIPTOR *d)
+static inline bool contains(const struct mem_view *view, const VIP_DESCRIPTOR *d)
 {
 	size_t size = sizeof(d->CS) + d->CS.SegCount * sizeof(d->DS[0]);
 
@@ -173,7 +173,7 @@ POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op
 		first = 1;
 	if (count < first || count - first > vi->nic->attr.MaxSegmentsPerDesc)
 		return VIP_STATUS_FORMAT_ERROR;
-	if (!holds(view, d))
+	if (!contains(view, d))
 		return VIP_STATUS_PROTECTION_ERROR;
 	plan_head(vi, plan, op);
 	/* Segments after a cut one are left out: data must not be written after a gap. */
@@ -532,7 +532,7 @@ POST_INLINE VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *des
 		return VIP_INVALID_PARAMETER;
 	own = vi->nic->has_driver ? cancel_off() : PTHREAD_CANCEL_ENABLE;
 	/* relaxed: a hint, which greeting_await() checks again */
-	if (!recv && atomic_load_explicit(&vi->held, memory_order_relaxed))
+	if (!recv && atomic_load_explicit(&vi->awaits_greeting, memory_order_relaxed))
 		greeting_await(vi);
 	pthread_mutex_lock(&vi->lock);
 	op = op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle);

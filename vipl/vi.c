@@ -79,7 +79,7 @@ static void next_generation(struct vi *vi)
 {
 	/* both relaxed: no operation of the endpoint is posted, and no request waits */
 	atomic_fetch_add_explicit(&vi->generation, 1, memory_order_relaxed);
-	atomic_store_explicit(&vi->held, false, memory_order_relaxed);
+	atomic_store_explicit(&vi->awaits_greeting, false, memory_order_relaxed);
 }
 
 /*

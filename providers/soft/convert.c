@@ -186,7 +186,7 @@ static struct converted *converted_new(const struct datp_lmr *lmr, uint64_t addr
 	return NULL;
 }
 
-bool soft_convert_hold(struct datp_fork_own *own)
+bool soft_convert_lock(struct datp_fork_own *own)
 {
 	if (!atomic_load(&convert.on))
 		return false;
@@ -224,7 +224,7 @@ void soft_convert_added(void)
 {
 	struct datp_fork_own own;
 
-	if (soft_convert_hold(&own))
+	if (soft_convert_lock(&own))
 		datp_fork_release(&own);
 }
 
@@ -262,7 +262,7 @@ void soft_convert_back(const struct datp_lmr *lmr)
 {
 	struct datp_fork_own own;
 
-	if (!soft_convert_hold(&own))
+	if (!soft_convert_lock(&own))
 		return;
 	for (struct converted **p = &convert.all, *c; (c = *p);) {
 		if (c->addr >= lmr->addr + lmr->len || lmr->addr >= c->addr + c->len ||

@@ -22,9 +22,9 @@ void soft_convert_forked(void);
  * exchanging pages, which would seem not to be mapped, and from making private what this region needs. Returns
  * false if that takes nothing; else end it by datp_fork_release().
  */
-bool soft_convert_hold(struct datp_fork_own *own);
+bool soft_convert_lock(struct datp_fork_own *own);
 /*
- * After soft_convert_hold(), before a region is added to the table: makes its whole pages shared memory, if they can be. Returns
+ * After soft_convert_lock(), before a region is added to the table: makes its whole pages shared memory, if they can be. Returns
  * true if they are. They cannot be if another region has a part of them, if they are not private
  * memory of one mapping, or if no right is remote.
  */

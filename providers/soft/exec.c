@@ -550,19 +550,19 @@ static bool exec_write_imm(struct soft_dir *dir, const struct soft_request *r, u
 static bool atomic_mapped(struct soft_dir *dir, struct soft_sqe *e, const struct soft_request *r, const struct datp_rge *word)
 {
 	uint64_t value = r->operand;
-	struct soft_share *held;
+	struct soft_share *share;
 	unsigned char *at;
 	bool done;
 
 	/* acquire: as in soft_xfer() */
 	if (dir->peer->ia->want_share == SOFT_SHARE_OFF || atomic_load_explicit(&dir->peer->dead, memory_order_acquire))
 		return false;
-	at = soft_share_one(dir->peer, word, true, &held);
+	at = soft_share_one(dir->peer, word, true, &share);
 	if (!at)
 		return false;
 	done = r->op == DATP_FETCH_ADD ? soft_guard_fetch_add(&dir->right, (uint64_t *)(void *)at, &value) :
 					 soft_guard_cmp_swap(&dir->right, (uint64_t *)(void *)at, &value, r->swap);
-	soft_share_leave_one(held);
+	soft_share_leave_one(share);
 	e->old = value;
 	return done;
 }

@@ -39,7 +39,7 @@
 /* The length of a piece, which is so short that it is rarely interrupted and begun again. */
 #define GUARD_PIECE ((uint64_t)64 << 10)
 
-static bool right_holds(const struct soft_right *right)
+static bool right_is_valid(const struct soft_right *right)
 {
 	/* acquire: the copy does not begin before this check. The owner takes the right away, and never gives it back */
 	return atomic_load_explicit(right->open, memory_order_acquire) == right->gen;
@@ -49,7 +49,7 @@ static ssize_t copy_plainly(const struct soft_right *right, pid_t pid, bool writ
 			    const struct iovec *local, unsigned long local_n,
 			    const struct iovec *remote, unsigned long remote_n)
 {
-	if (!right_holds(right)) {
+	if (!right_is_valid(right)) {
 		errno = ECANCELED;
 		return -1;
 	}
@@ -64,7 +64,7 @@ static ssize_t copy_plainly(const struct soft_right *right, pid_t pid, bool writ
 #define MOVE_PAGE	4096u
 #define MOVE_STRING_MIN 2048u
 
-bool soft_guard_holds(void)
+bool soft_guard_is_atomic(void)
 {
 	return __rseq_size != 0;
 }
@@ -286,7 +286,7 @@ ssize_t soft_guard_copy(const struct soft_right *right, pid_t pid, bool write,
 {
 	long result;
 
-	if (!soft_guard_holds())
+	if (!soft_guard_is_atomic())
 		return copy_plainly(right, pid, write, local, local_n, remote, remote_n);
 	result = copy_restartable(right, write ? SYS_process_vm_writev : SYS_process_vm_readv, pid,
 				  local, local_n, remote, remote_n);
@@ -298,7 +298,7 @@ ssize_t soft_guard_copy(const struct soft_right *right, pid_t pid, bool write,
 
 #else
 
-bool soft_guard_holds(void)
+bool soft_guard_is_atomic(void)
 {
 	return false;
 }
@@ -338,12 +338,12 @@ static int cmp_swap_restartable(const struct soft_right *right, uint64_t *word, 
 
 bool soft_guard_move(const struct soft_right *right, void *to, const void *from, uint64_t len)
 {
-	bool whole = soft_guard_holds();
+	bool whole = soft_guard_is_atomic();
 
 	while (len) {
 		uint64_t step = len < GUARD_PIECE ? len : GUARD_PIECE;
 
-		if (whole ? move_restartable(right, to, from, step) != 0 : !right_holds(right))
+		if (whole ? move_restartable(right, to, from, step) != 0 : !right_is_valid(right))
 			return false;
 		if (!whole)
 			memmove(to, from, step);
@@ -356,9 +356,9 @@ bool soft_guard_move(const struct soft_right *right, void *to, const void *from,
 
 bool soft_guard_store(const struct soft_right *right, void *to, uint64_t value, unsigned int size)
 {
-	if (soft_guard_holds()) /* on x86 each store is a release */
+	if (soft_guard_is_atomic()) /* on x86 each store is a release */
 		return store_restartable(right, to, value, size) == 0;
-	if (!right_holds(right))
+	if (!right_is_valid(right))
 		return false;
 	/* release, all: a thread that sees these bytes sees everything copied before */
 	if (size == 8)
@@ -374,9 +374,9 @@ bool soft_guard_store(const struct soft_right *right, void *to, uint64_t value, 
 
 bool soft_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64_t *value)
 {
-	if (soft_guard_holds())
+	if (soft_guard_is_atomic())
 		return fetch_add_restartable(right, word, value) == 0;
-	if (!right_holds(right))
+	if (!right_is_valid(right))
 		return false;
 	/* sequentially consistent, as the atomics of a program are by default */
 	*value = __atomic_fetch_add(word, *value, __ATOMIC_SEQ_CST);
@@ -385,9 +385,9 @@ bool soft_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64
 
 bool soft_guard_cmp_swap(const struct soft_right *right, uint64_t *word, uint64_t *value, uint64_t swap)
 {
-	if (soft_guard_holds())
+	if (soft_guard_is_atomic())
 		return cmp_swap_restartable(right, word, value, swap) == 0;
-	if (!right_holds(right))
+	if (!right_is_valid(right))
 		return false;
 	/* sequentially consistent, as above */
 	(void)__atomic_compare_exchange_n(word, value, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

@@ -32,6 +32,6 @@ bool soft_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64
 bool soft_guard_cmp_swap(const struct soft_right *right, uint64_t *word, uint64_t *value, uint64_t swap);
 
 /* Returns true if the check and the copy are one step on this machine, see guard.c. */
-bool soft_guard_holds(void);
+bool soft_guard_is_atomic(void);
 
 #endif

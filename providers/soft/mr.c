@@ -158,7 +158,7 @@ static enum datp_err lmr_create(struct datp_lmr *lmr)
 enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
 	struct datp_fork_own own;
-	bool held = soft_convert_hold(&own);
+	bool locked = soft_convert_lock(&own);
 	enum datp_err err = lmr_create(lmr);
 
 	/*
@@ -166,7 +166,7 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	 * looked up
 	 */
 	(void)cookie;
-	if (held)
+	if (locked)
 		datp_fork_release(&own);
 	return err;
 }
@@ -390,7 +390,7 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
 	if (!remote->len)
 		return true;
 	if (!soft_mr_get(table, remote->rmr_context, &range) || range.pz != pz ||
-	    !(range.priv & need) || !soft_range_holds(&range, remote->addr, remote->len))
+	    !(range.priv & need) || !soft_range_contains(&range, remote->addr, remote->len))
 		return false;
 	/* a window onto a freed region: its next bind was posted first, and executed last */
 	return !range.lmr || soft_mr_get(table, range.lmr, &region);
@@ -401,7 +401,7 @@ bool soft_mr_check_sink(const struct soft_mr *table, uint32_t pz, uint32_t windo
 	struct soft_range range;
 
 	return soft_mr_get(table, window, &range) && range.lmr && range.lmr == seg->lmr_context && range.pz == pz &&
-	       range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG && soft_range_holds(&range, seg->addr, seg->len);
+	       range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG && soft_range_contains(&range, seg->addr, seg->len);
 }
 
 bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct datp_rge *word)
@@ -409,7 +409,7 @@ bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct
 	struct soft_range range, region;
 
 	if (!soft_mr_get(table, word->rmr_context, &range) || range.pz != pz ||
-	    !soft_range_holds(&range, word->addr, word->len))
+	    !soft_range_contains(&range, word->addr, word->len))
 		return false;
 	if (!range.lmr)
 		return range.priv & DATP_MEM_PRIV_REMOTE_ATOMIC;
@@ -425,7 +425,7 @@ bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, 
 		return true;
 	return soft_mr_get(ia->mr, remote->rmr_context, &range) &&
 	       soft_mr_get(ia->own, range.lmr ? range.lmr : remote->rmr_context, &own) &&
-	       soft_range_holds(&own, remote->addr, remote->len) &&
+	       soft_range_contains(&own, remote->addr, remote->len) &&
 	       (own.priv & SOFT_MR_WRITES || !write);
 }
 
@@ -462,7 +462,7 @@ bool soft_mr_owns_segments(const struct soft_ia *ia, uint32_t pz, const struct d
 	for (uint32_t i = 0; i < n; i++)
 		if (sge[i].len &&
 		    (!mr_owned(ia, sge[i].lmr_context, &own) || own.pz != pz ||
-		     !soft_range_holds(&own, sge[i].addr, sge[i].len) ||
+		     !soft_range_contains(&own, sge[i].addr, sge[i].len) ||
 		     !(sink ? own.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG : own.priv)))
 			return false;
 	return true;
@@ -478,15 +478,15 @@ bool soft_mr_owns_target(struct soft_ia *ia, uint32_t pz, const struct datp_rge 
 		return false;
 	if (mr_owned(ia, remote->rmr_context, &own))
 		return own.pz == pz && (own.priv & need) &&
-		       soft_range_holds(&own, remote->addr, remote->len);
+		       soft_range_contains(&own, remote->addr, remote->len);
 	/*
 	 * The context is that of a window. The load is sequentially consistent, as in mr_owned(): either it
 	 * finds the 0 that soft_rmr_free() stores, or soft_rmr_free() waits for this access
 	 */
 	return atomic_load(&ia->own[index].use) == SOFT_MR_WINDOW &&
 	       soft_window_get(ia, remote->rmr_context, &range) && range.pz == pz &&
-	       (range.priv & need) && soft_range_holds(&range, remote->addr, remote->len) &&
+	       (range.priv & need) && soft_range_contains(&range, remote->addr, remote->len) &&
 	       mr_owned(ia, range.lmr, &own) && own.pz == pz &&
-	       soft_range_holds(&own, remote->addr, remote->len) &&
+	       soft_range_contains(&own, remote->addr, remote->len) &&
 	       (!(need & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) || (own.priv & SOFT_MR_WRITES));
 }

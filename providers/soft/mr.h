@@ -81,7 +81,7 @@ soft_mr_get(const struct soft_mr *table, uint32_t context, struct soft_range *ra
 	return atomic_load_explicit(&mr->context, memory_order_relaxed) == context;
 }
 
-static inline bool soft_range_holds(const struct soft_range *range, uint64_t addr, uint64_t len)
+static inline bool soft_range_contains(const struct soft_range *range, uint64_t addr, uint64_t len)
 {
 	return datp_range_holds(range->addr, range->len, addr, len);
 }
@@ -93,7 +93,7 @@ soft_mr_check_one(const struct soft_mr *table, uint32_t pz, const struct datp_sg
 	struct soft_range range;
 
 	return soft_mr_get(table, seg->lmr_context, &range) && range.pz == pz && !range.lmr &&
-	       soft_range_holds(&range, seg->addr, seg->len) &&
+	       soft_range_contains(&range, seg->addr, seg->len) &&
 	       (sink ? range.priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG : range.priv);
 }
 

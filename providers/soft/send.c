@@ -389,7 +389,7 @@ static enum datp_err sink_of(struct soft_ia *ia, uint32_t pz, const struct datp_
 		return DATP_ERR_BAD_SEGMENTS;
 	if (range.pz != pz)
 		return DATP_ERR_PROTECTION;
-	if (!soft_range_holds(&range, sink->addr, sink->len))
+	if (!soft_range_contains(&range, sink->addr, sink->len))
 		return DATP_ERR_BAD_SEGMENTS;
 	if (!(range.priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		return DATP_ERR_PRIV_WRITE;

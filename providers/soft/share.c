@@ -205,7 +205,7 @@ static void share_add_locked(struct soft_peer *peer, struct soft_share *share)
 }
 
 /* Returns the region's share, with a reference; creates it if there is none. */
-static struct soft_share *share_hold(struct soft_peer *peer, uint32_t context)
+static struct soft_share *share_get(struct soft_peer *peer, uint32_t context)
 {
 	struct soft_share *share, *other;
 
@@ -250,16 +250,16 @@ static uint32_t region_of(const struct soft_peer *peer, uint32_t context)
 	return atomic_load_explicit(&mr->priv, memory_order_relaxed) & SOFT_MR_FILE ? region : 0;
 }
 
-void soft_share_leave_one(struct soft_share *held)
+void soft_share_leave_one(struct soft_share *share)
 {
 	/* release: comes after the copy; shares_take() acquires it */
-	atomic_fetch_sub_explicit(&held->users, 1, memory_order_release);
+	atomic_fetch_sub_explicit(&share->users, 1, memory_order_release);
 }
 
-unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held)
+unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **used)
 {
 	uint32_t region = region_of(peer, buffer->rmr_context);
-	struct soft_share *share = region ? share_hold(peer, region) : NULL;
+	struct soft_share *share = region ? share_get(peer, region) : NULL;
 	unsigned char *at;
 
 	if (!share)
@@ -267,7 +267,7 @@ unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buf
 	at = soft_share_at(share, buffer->addr, buffer->len, write);
 	if (!at)
 		soft_share_leave_one(share);
-	*held = share;
+	*used = share;
 	return at;
 }
 
@@ -286,7 +286,7 @@ bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bo
 
 		if (!v->iov_len)
 			continue;
-		at = soft_share_one(peer, &buffer, write, &reach->held[reach->n]);
+		at = soft_share_one(peer, &buffer, write, &reach->used[reach->n]);
 		if (!at) {
 			soft_share_leave(reach);
 			return false;
@@ -300,7 +300,7 @@ bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bo
 void soft_share_leave(struct soft_reach *reach)
 {
 	while (reach->n)
-		soft_share_leave_one(reach->held[--reach->n]);
+		soft_share_leave_one(reach->used[--reach->n]);
 }
 
 /*

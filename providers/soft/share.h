@@ -22,7 +22,7 @@ struct soft_share {
 /* A list of a peer's buffers at the addresses where they are mapped here, with references to those mappings. */
 struct soft_reach {
 	struct soft_list list;
-	struct soft_share *held[SOFT_MAX_IOV];
+	struct soft_share *used[SOFT_MAX_IOV];
 	int n;
 };
 
@@ -37,11 +37,11 @@ bool soft_share_reach(struct soft_peer *peer, const struct soft_list *remote, bo
 void soft_share_leave(struct soft_reach *reach);
 
 /*
- * The same for one buffer. Returns its address here, and *held for soft_share_leave_one(); returns NULL if it cannot be
+ * The same for one buffer. Returns its address here, and *used for soft_share_leave_one(); returns NULL if it cannot be
  * accessed here. The parameter `share` must not be off.
  */
-unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held);
-void soft_share_leave_one(struct soft_share *held);
+unsigned char *soft_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **used);
+void soft_share_leave_one(struct soft_share *share);
 
 /* Returns where a buffer of the peer is mapped here, or NULL. */
 static inline unsigned char *soft_share_at(const struct soft_share *share, uint64_t addr, uint64_t len, bool write)
@@ -66,7 +66,7 @@ static inline unsigned char *soft_share_known(struct soft_peer *peer, const stru
 	/* relaxed: the check of the access acquired the entry */
 	uint32_t window_of = atomic_load_explicit(&peer->mr[SOFT_MR_INDEX(buffer->rmr_context)].lmr, memory_order_relaxed);
 	uint32_t context = window_of ? window_of : buffer->rmr_context;
-	/* sequentially consistent: see soft_work_begin_with_lock(); acquires what share_hold() has released, as the next ones do */
+	/* sequentially consistent: see soft_work_begin_with_lock(); acquires what share_get() has released, as the next ones do */
 	const struct soft_share *share = atomic_load(&peer->shares[SOFT_MR_INDEX(context) % SOFT_SHARE_BUCKETS]);
 
 	while (share && share->context != context)

@@ -428,7 +428,7 @@ static void place_within_a_page_does_not_make_a_copy_slow(void)
 	unsigned char *page = (unsigned char *)(((uintptr_t)from + 4095) & ~(uintptr_t)4095);
 	double same;
 
-	if (!soft_guard_holds())
+	if (!soft_guard_is_atomic())
 		check_skip("it is the C library that copies");
 	same = granted_cost(shared->memory, page, LEN);
 	for (size_t ahead = 1; ahead < 64; ahead += 7) {

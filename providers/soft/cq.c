@@ -2,7 +2,7 @@
 /*
  * The ring of an EVD, by which messages and events reach it from every process: bounded, with many
  * senders, one consumer and no lock. A sender that dies at any instruction leaves at most one cell
- * reserved in its name. A port whose events find no cell goes on the ready list, which is made of
+ * reserved with its sender ID. A port whose events find no cell goes on the ready list, which is made of
  * the ports themselves and so is never full.
  */
 #define _GNU_SOURCE
@@ -239,7 +239,7 @@ bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t 
 {
 	uint64_t position;
 	/*
-	 * The cell is reserved in nobody's name, because this process does not outlive its own reservations.
+	 * The cell is reserved with sender ID 0, because this process does not outlive its own reservations.
 	 * This thread reads `head`, which is ahead of `taken`, so it finds a cell before a sender
 	 * does
 	 */
@@ -350,7 +350,7 @@ static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
 
 		/* published, by the peer or by a sender that has reserved the cell meanwhile */
-		if (ia->peer_of_name[SOFT_RESERVED_PEER(reservation)] != peer ||
+		if (ia->peer_of_sender_id[SOFT_RESERVED_PEER(reservation)] != peer ||
 		    (int64_t)(ready - position) > 0)
 			continue;
 		cell->kind = SOFT_CELL_VOID;

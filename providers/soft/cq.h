@@ -217,7 +217,7 @@ soft_ring_reserve_behind(struct soft_ring *ring, uint32_t mask, const _Atomic ui
 	return NULL;
 }
 
-/* Reserves the next cell; `me` is the sender's name in the ring. Returns NULL if the ring is full. Any process. */
+/* Reserves the next cell; `me` is the sender's ID in the ring. Returns NULL if the ring is full. Any process. */
 static inline struct soft_cell *soft_ring_reserve(struct soft_ring *ring, uint32_t mask,
 						  uint32_t me, uint64_t *position)
 {

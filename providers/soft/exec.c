@@ -599,7 +599,7 @@ static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct s
 static bool cell_announce(struct soft_ep *ep, uint32_t announced)
 {
 	uint64_t position;
-	struct soft_cell *cell = soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, &position);
+	struct soft_cell *cell = soft_ring_reserve(ep->rring, ep->rmask, ep->my_sender_id, &position);
 
 	if (!cell)
 		return false;

@@ -324,9 +324,9 @@ static enum datp_err tables_init(struct soft_ia *ia)
 {
 	enum datp_err err = soft_ports_init(ia);
 
-	ia->peer_of_name = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->peer_of_name);
-	ia->name_used = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->name_used);
-	return !ia->peer_of_name || !ia->name_used ? DATP_ERR_MEMORY : err;
+	ia->peer_of_sender_id = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->peer_of_sender_id);
+	ia->sender_id_used = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->sender_id_used);
+	return !ia->peer_of_sender_id || !ia->sender_id_used ? DATP_ERR_MEMORY : err;
 }
 
 static enum datp_err doorbell_init(struct soft_ia *ia)
@@ -366,8 +366,8 @@ static void soft_ia_close(struct datp_ia *base)
 	}
 	soft_mr_fini(ia);
 	soft_ports_fini(ia);
-	soft_sparse_free(ia->peer_of_name, SOFT_PORT_MAX, sizeof *ia->peer_of_name);
-	soft_sparse_free(ia->name_used, SOFT_PORT_MAX, sizeof *ia->name_used);
+	soft_sparse_free(ia->peer_of_sender_id, SOFT_PORT_MAX, sizeof *ia->peer_of_sender_id);
+	soft_sparse_free(ia->sender_id_used, SOFT_PORT_MAX, sizeof *ia->sender_id_used);
 	if (ia->doorbell_fd >= 0)
 		close(ia->doorbell_fd);
 	if (ia->spare_fd >= 0)

@@ -34,32 +34,32 @@ struct soft_map {
 	void *addr;
 };
 
-uint32_t soft_name_new(struct soft_ia *ia)
+uint32_t soft_sender_id_new(struct soft_ia *ia)
 {
-	uint32_t name = 0;
+	uint32_t sender_id = 0;
 
 	datp_lock(&ia->lock);
-	for (uint32_t i = 1; i < SOFT_PORT_MAX && !name; i++) {
-		uint32_t next = (ia->name_hint + i) % SOFT_PORT_MAX;
+	for (uint32_t i = 1; i < SOFT_PORT_MAX && !sender_id; i++) {
+		uint32_t next = (ia->sender_id_hint + i) % SOFT_PORT_MAX;
 
-		if (next && !ia->name_used[next])
-			name = next;
+		if (next && !ia->sender_id_used[next])
+			sender_id = next;
 	}
-	if (name) {
-		ia->name_used[name] = 1;
-		ia->name_hint = name;
+	if (sender_id) {
+		ia->sender_id_used[sender_id] = 1;
+		ia->sender_id_hint = sender_id;
 	}
 	datp_unlock(&ia->lock);
-	return name;
+	return sender_id;
 }
 
-bool soft_name_is_of(struct soft_ia *ia, uint32_t name, const uint64_t id[2])
+bool soft_sender_id_is_of(struct soft_ia *ia, uint32_t sender_id, const uint64_t id[2])
 {
 	struct soft_peer *peer;
 	bool same;
 
 	datp_lock(&ia->lock);
-	peer = name && name < SOFT_PORT_MAX ? ia->peer_of_name[name] : NULL;
+	peer = sender_id && sender_id < SOFT_PORT_MAX ? ia->peer_of_sender_id[sender_id] : NULL;
 	same = peer && peer->id[0] == id[0] && peer->id[1] == id[1] &&
 	       /* relaxed: a peer that dies at this moment will be seen to be dead soon */
 	       !atomic_load_explicit(&peer->dead, memory_order_relaxed);
@@ -67,25 +67,25 @@ bool soft_name_is_of(struct soft_ia *ia, uint32_t name, const uint64_t id[2])
 	return same;
 }
 
-void soft_name_free(struct soft_ia *ia, uint32_t name)
+void soft_sender_id_free(struct soft_ia *ia, uint32_t sender_id)
 {
 	datp_lock(&ia->lock);
-	if (!ia->peer_of_name[name])
-		ia->name_used[name] = 0;
+	if (!ia->peer_of_sender_id[sender_id])
+		ia->sender_id_used[sender_id] = 0;
 	datp_unlock(&ia->lock);
 }
 
-void soft_name_forget(struct soft_ia *ia, uint32_t name)
+void soft_sender_id_forget(struct soft_ia *ia, uint32_t sender_id)
 {
 	datp_lock(&ia->lock);
-	ia->peer_of_name[name] = NULL;
-	ia->name_used[name] = 0;
+	ia->peer_of_sender_id[sender_id] = NULL;
+	ia->sender_id_used[sender_id] = 0;
 	datp_unlock(&ia->lock);
 }
 
-struct soft_peer *soft_peer_by_name(struct soft_ia *ia, uint32_t name)
+struct soft_peer *soft_peer_by_sender_id(struct soft_ia *ia, uint32_t sender_id)
 {
-	return name < SOFT_PORT_MAX ? ia->peer_of_name[name] : NULL;
+	return sender_id < SOFT_PORT_MAX ? ia->peer_of_sender_id[sender_id] : NULL;
 }
 
 /*
@@ -266,7 +266,7 @@ static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2])
 }
 
 struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
-				int arena_fd, uint32_t name)
+				int arena_fd, uint32_t sender_id)
 {
 	static struct log_limit unmapped;
 	struct soft_peer *peer;
@@ -275,8 +275,8 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer = peer_find(ia, intro->id);
 	if (peer) {
 		peer->users++;
-		ia->peer_of_name[name] = peer;
-		ia->name_used[name] = 1;
+		ia->peer_of_sender_id[sender_id] = peer;
+		ia->sender_id_used[sender_id] = 1;
 		datp_unlock(&ia->lock);
 		close(arena_fd);
 		return peer;
@@ -292,7 +292,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->id[1] = intro->id[1];
 	peer->pid = pid;
 	peer->arena_fd = arena_fd;
-	peer->name = name;
+	peer->sender_id = sender_id;
 	peer->users = 1;
 	errno = 0;
 	if (!peer_setup(peer, intro)) {
@@ -306,7 +306,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	datp_lock(&ia->lock);
 	peer->next = ia->peers;
 	ia->peers = peer;
-	ia->peer_of_name[name] = peer;
+	ia->peer_of_sender_id[sender_id] = peer;
 	soft_lost_begin_locked(ia);
 	datp_unlock(&ia->lock);
 	soft_tick_set(ia); /* starts the timer by which lost.c looks at the queues, if there are several peers */
@@ -333,11 +333,11 @@ void soft_peer_put(struct soft_peer *peer)
 		while (*p != peer)
 			p = &(*p)->next;
 		*p = peer->next;
-		soft_slots_reclaim(ia, peer); /* before another peer can get its names */
+		soft_slots_reclaim(ia, peer); /* before another peer can get its sender IDs */
 		for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
-			if (ia->name_used[i] && ia->peer_of_name[i] == peer) {
-				ia->peer_of_name[i] = NULL;
-				ia->name_used[i] = 0;
+			if (ia->sender_id_used[i] && ia->peer_of_sender_id[i] == peer) {
+				ia->peer_of_sender_id[i] = NULL;
+				ia->sender_id_used[i] = 0;
 			}
 	}
 	datp_unlock(&ia->lock);
@@ -447,15 +447,15 @@ void soft_peers_fini(struct soft_ia *ia)
 	}
 }
 
-void soft_peer_introduce(struct soft_ia *ia, uint32_t name, uint32_t my_name,
+void soft_peer_introduce(struct soft_ia *ia, uint32_t sender_id, uint32_t my_sender_id,
 			 struct soft_intro *intro)
 {
 	soft_ia_describe(ia);
 	*intro = (struct soft_intro){ .id = { ia->id[0], ia->id[1] },
 				      .probe = (uintptr_t)&ia->header->probe,
 				      .header = ia->header_mem.ref,
-				      .name = name,
-				      .my_name = my_name };
+				      .sender_id = sender_id,
+				      .my_sender_id = my_sender_id };
 }
 
 enum datp_err soft_peer_mailbox(struct soft_peer *peer, struct soft_ref *ref)

@@ -10,26 +10,26 @@ struct soft_intro {
 	uint64_t id[2];
 	uint64_t probe; /* the address of `id[0]` in its memory */
 	struct soft_ref header;
-	uint32_t name;	  /* the name that it gives the other in its own rings */
-	uint32_t my_name; /* its name in the other's rings; 0: none yet */
+	uint32_t sender_id;    /* the sender ID that it gives the other in its own rings */
+	uint32_t my_sender_id; /* its own sender ID in the other's rings; 0: none yet */
 };
 
 void soft_peers_fini(struct soft_ia *ia);
 
-uint32_t soft_name_new(struct soft_ia *ia); /* returns a free name, or 0 */
-bool soft_name_is_of(struct soft_ia *ia, uint32_t name, const uint64_t id[2]);
-void soft_name_free(struct soft_ia *ia, uint32_t name); /* of a connection attempt that failed */
+uint32_t soft_sender_id_new(struct soft_ia *ia); /* returns a free sender ID, or 0 */
+bool soft_sender_id_is_of(struct soft_ia *ia, uint32_t sender_id, const uint64_t id[2]);
+void soft_sender_id_free(struct soft_ia *ia, uint32_t sender_id); /* of a connection attempt that failed */
 
-void soft_name_forget(struct soft_ia *ia, uint32_t name); /* for the second one of two names of a peer */
+void soft_sender_id_forget(struct soft_ia *ia, uint32_t sender_id); /* for the second one of two sender IDs of a peer */
 
 /*
- * Returns the peer with this introduction, with a reference; creates it if it is new. `name` is
- * what it is called in our rings; a peer that is known already gets this name in addition. arena_fd
+ * Returns the peer with this introduction, with a reference; creates it if it is new. `sender_id` is
+ * its sender ID in our rings; a peer that is known already gets this one in addition. arena_fd
  * is the descriptor of its arena, which this call takes over or closes. Returns NULL if there is no
  * memory or the peer's cannot be mapped. Service thread.
  */
 struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
-				int arena_fd, uint32_t name);
+				int arena_fd, uint32_t sender_id);
 void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last reference unmaps the peer's memory */
 /*
@@ -46,7 +46,7 @@ void soft_peer_died(struct soft_peer *peer); /* its sockets have hung up; servic
 bool soft_peer_lost(struct soft_peer *peer);
 
 /* Returns the peer without a reference, or NULL. ia.lock held. */
-struct soft_peer *soft_peer_by_name(struct soft_ia *ia, uint32_t name);
+struct soft_peer *soft_peer_by_sender_id(struct soft_ia *ia, uint32_t sender_id);
 
 /*
  * Returns the address of at least `size` bytes in the peer's arena, which is mapped when it is first
@@ -60,8 +60,8 @@ struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *
 struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref,
 				 const struct soft_layout *layout);
 
-/* Writes our introduction; name and my_name are its fields. */
-void soft_peer_introduce(struct soft_ia *ia, uint32_t name, uint32_t my_name,
+/* Writes our introduction; sender_id and my_sender_id are its fields. */
+void soft_peer_introduce(struct soft_ia *ia, uint32_t sender_id, uint32_t my_sender_id,
 			 struct soft_intro *intro);
 
 /* Tells where our mailbox to this peer is, if we need its bounce thread; ref->extent_len is 0 if we do not. */

@@ -80,12 +80,12 @@ static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, st
 	return DATP_OK;
 }
 
-static enum datp_err port_name(struct soft_ia *ia, struct soft_ep *ep)
+static enum datp_err port_index_new(struct soft_ia *ia, struct soft_ep *ep)
 {
 	enum datp_err err = DATP_ERR_TEP;
 
 	datp_lock(&ia->lock);
-	/* names are given in turn, so that none is reused soon */
+	/* indexes are given in turn, so that none is reused soon */
 	for (uint32_t i = 0; i < SOFT_PORT_MAX && err; i++) {
 		uint32_t index = ia->port_hint++ % SOFT_PORT_MAX;
 
@@ -160,7 +160,7 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 	base->local_port =
 		(uint64_t)atomic_fetch_add_explicit(&ia->next_qual, 1, memory_order_relaxed) << 32 |
 		(uint32_t)getpid();
-	err = port_name(ia, ep);
+	err = port_index_new(ia, ep);
 	if (err)
 		soft_arena_free(ia, &ep->port_mem);
 	return err;
@@ -281,7 +281,7 @@ void soft_ep_free(struct datp_ep *base)
 	datp_lock(&ia->lock);
 	atomic_store_explicit(&ia->ports[ep->index], NULL, memory_order_relaxed);
 	datp_unlock(&ia->lock);
-	/* a poll that found the endpoint by its name has finished when this call has had the lock */
+	/* a poll that found the endpoint by its index has finished when this call has had the lock */
 	soft_ep_unpoll(ep);
 	datp_bias_fini(&ep->bias, &base->lock);
 	soft_arena_free(ia, &ep->port_mem);

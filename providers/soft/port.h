@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints as objects: their ports in shared memory and their names. */
+/* Endpoints as objects: their ports in shared memory, and the indexes of these. */
 #ifndef SOFT_PORT_H
 #define SOFT_PORT_H
 
@@ -8,12 +8,12 @@
 enum datp_err soft_ports_init(struct soft_ia *ia);
 void soft_ports_fini(struct soft_ia *ia);
 
-/* Returns the endpoint of a port's name, or NULL. */
+/* Returns the endpoint of a port with this index, or NULL. */
 static inline struct soft_ep *soft_port_ep(struct soft_ia *ia, uint32_t index)
 {
 	if (index >= SOFT_PORT_MAX)
 		return NULL;
-	/* acquire: the endpoint was complete when its name was published */
+	/* acquire: the endpoint was complete when its index was published */
 	return atomic_load_explicit(&ia->ports[index], memory_order_acquire);
 }
 

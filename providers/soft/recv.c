@@ -397,7 +397,7 @@ static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
 	if (cell->kind != SOFT_CELL_MESSAGE || !(cell->flags & SOFT_CELL_SLOT))
 		return;
 	datp_lock(&ia->lock);
-	peer = soft_peer_by_name(ia, cell->from);
+	peer = soft_peer_by_sender_id(ia, cell->from);
 	slot = peer ? soft_peer_slot(peer, SOFT_ONCE(cell->slot)) : NULL;
 	if (slot)
 		soft_slot_drop(slot);

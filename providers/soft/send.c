@@ -69,7 +69,7 @@ static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, ui
 		uint32_t zero = 0;
 
 		/* acquire: the receiver has read the last payload */
-		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, peer->name,
+		if (atomic_compare_exchange_strong_explicit(&slot->busy, &zero, peer->sender_id,
 							    memory_order_acquire,
 							    memory_order_relaxed))
 			return index % active;
@@ -98,10 +98,10 @@ static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 {
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
-		uint32_t name = peer->name;
+		uint32_t sender_id = peer->sender_id;
 
 		/* relaxed: its reader is gone; a slot of another reader is left alone */
-		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &name, 0,
+		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &sender_id, 0,
 							memory_order_relaxed, memory_order_relaxed);
 	}
 }
@@ -183,7 +183,7 @@ bool soft_eager_send(struct soft_ep *ep, const struct datp_sge *iov, int n, uint
 		cell_gather(cell, iov, n, len);
 	} else {
 		flags |= SOFT_CELL_SLOT;
-		cell->from = ep->my_name;
+		cell->from = ep->my_sender_id;
 		cell->slot = slot;
 		ep->last_unread = &slot_at(ia, slot)->busy;
 	}
@@ -237,7 +237,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	uint64_t position;
 
 	if (soft_is_message(wqe->op) && place_is_kept(ep, posted, wqe->len))
-		kept = soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, &position);
+		kept = soft_ring_reserve(ep->rring, ep->rmask, ep->my_sender_id, &position);
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
 	e->has_place = kept != NULL;

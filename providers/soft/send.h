@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) struct soft_cell *soft_cell_reserve
 										 uint64_t *position)
 {
 	struct soft_cell *cell =
-		soft_ring_reserve(ep->rring, ep->rmask, ep->my_name, position);
+		soft_ring_reserve(ep->rring, ep->rmask, ep->my_sender_id, position);
 
 	if (cell)
 		ep->next_cell = &ep->rring->cell[(*position + 1) & ep->rmask];

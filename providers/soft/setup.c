@@ -35,7 +35,7 @@ static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 
 static void remote_ep_of(const struct soft_msg *msg, struct soft_remote_ep *remote)
 {
-	*remote = (struct soft_remote_ep){ msg->my_port,	 msg->my_gen,	   msg->intro.name, msg->port_ref,
+	*remote = (struct soft_remote_ep){ msg->my_port,	 msg->my_gen,	   msg->intro.sender_id, msg->port_ref,
 				  msg->ring_ref, msg->request_ref, msg->layout };
 }
 
@@ -84,9 +84,9 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	}
 	if (!sock)
 		return DATP_ERR_MEMORY;
-	sock->name = soft_name_new(ia);
+	sock->sender_id = soft_sender_id_new(ia);
 	msg_init(&msg, SOFT_MSG_REQ);
-	soft_peer_introduce(ia, sock->name, 0, &msg.intro);
+	soft_peer_introduce(ia, sock->sender_id, 0, &msg.intro);
 	msg.qual = param->qual;
 	msg.pdata_len = (uint16_t)param->pdata_len;
 	if (param->pdata_len)
@@ -100,7 +100,7 @@ enum datp_err soft_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	sock->ep = ep;
 	sock->gen = msg.my_gen;
 	ep->socket = sock;
-	sent = sock->name && (pid < 0 || soft_socket_send(sock, &msg));
+	sent = sock->sender_id && (pid < 0 || soft_socket_send(sock, &msg));
 	datp_unlock(&ia->lock);
 	if (sent)
 		err = pid < 0 ? soft_connect_retry(sock, &listener, &msg) : soft_socket_watch(sock);
@@ -303,7 +303,7 @@ static void request_refuse(struct soft_socket *sock, DAT_EVENT_NUMBER why)
 static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *arena_fd)
 {
 	struct soft_ia *ia = sock->ia;
-	uint32_t name;
+	uint32_t sender_id;
 	struct request request = { .sock = sock, .msg = msg };
 	struct datp_cm_arrival arrival = { .address = (struct sockaddr *)&msg->address,
 					   .remote_port = msg->port_qual,
@@ -317,8 +317,8 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 	enum datp_err err = DATP_ERR_STATE;
 	bool welcome;
 
-	if (sock->active || sock->peer || *arena_fd < 0 || !msg->intro.name ||
-	    msg->intro.name >= SOFT_PORT_MAX) {
+	if (sock->active || sock->peer || *arena_fd < 0 || !msg->intro.sender_id ||
+	    msg->intro.sender_id >= SOFT_PORT_MAX) {
 		soft_conn_hangup(sock);
 		return;
 	}
@@ -327,20 +327,20 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 	soft_pending_renew(sock);
 	welcome = soft_pending_may_ask(sock);
 	datp_unlock(&ia->lock);
-	name = welcome ? soft_name_new(ia) : 0;
-	if (!name) {
+	sender_id = welcome ? soft_sender_id_new(ia) : 0;
+	if (!sender_id) {
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
 	}
-	request.peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, name);
+	request.peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, sender_id);
 	*arena_fd = -1;
 	if (!request.peer) {
-		soft_name_free(ia, name);
+		soft_sender_id_free(ia, sender_id);
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
 	}
-	if (request.peer->name != name)
-		soft_name_forget(ia, name); /* the peer has a name already */
+	if (request.peer->sender_id != sender_id)
+		soft_sender_id_forget(ia, sender_id); /* the peer has a sender ID already */
 	datp_lock(&ia->lock);
 	sock->peer = request.peer; /* soft_peer_get() has counted it */
 	sp = ia->requesting = sock->sp;
@@ -386,7 +386,7 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_ms
 		sock->cr = NULL;
 		sock->ep = ep;
 		sock->gen = ep->gen;
-		sock->my_name = ep->my_name;
+		sock->my_sender_id = ep->my_sender_id;
 		ep->socket = sock;
 		soft_pending_renew(sock);
 		/* if this fails, its hang-up is about to be reported */
@@ -410,10 +410,10 @@ static enum datp_err accept_open(struct soft_cr *cr, struct soft_ep *ep, struct 
 	datp_lock(&ep->base.lock);
 	soft_port_begin(ep);
 	datp_lock(&ia->lock);
-	if (cr->peer->my_name)
-		cr->remote.my_name = cr->peer->my_name;
+	if (cr->peer->my_sender_id)
+		cr->remote.my_sender_id = cr->peer->my_sender_id;
 	datp_unlock(&ia->lock);
-	soft_peer_introduce(ia, cr->peer->name, cr->remote.my_name, &msg->intro);
+	soft_peer_introduce(ia, cr->peer->sender_id, cr->remote.my_sender_id, &msg->intro);
 	msg_endpoint(msg, ep);
 	memcpy(&ep->base.remote_address, &base->remote_address, sizeof base->remote_address);
 	ep->base.remote_port = base->remote_port;
@@ -590,8 +590,8 @@ static bool socket_keep(struct soft_socket *sock, bool always)
 		sock->kept = true;
 		sock->link = peer->sockets;
 		peer->sockets = sock;
-		if (!peer->my_name)
-			peer->my_name = sock->my_name;
+		if (!peer->my_sender_id)
+			peer->my_sender_id = sock->my_sender_id;
 	}
 	datp_unlock(&sock->ia->lock);
 	return sock->kept;
@@ -604,24 +604,24 @@ static bool socket_keep(struct soft_socket *sock, bool always)
 static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *msg, int *arena_fd)
 {
 	struct soft_ia *ia = sock->ia;
-	uint32_t name = msg->intro.my_name;
+	uint32_t sender_id = msg->intro.my_sender_id;
 	struct soft_peer *peer;
 
-	/* the peer has the name that our request gave it, or one that it got before */
-	if (sock->peer || *arena_fd < 0 || !msg->intro.name ||
-	    msg->intro.name >= SOFT_PORT_MAX ||
-	    (name != sock->name && !soft_name_is_of(ia, name, msg->intro.id)))
+	/* the peer has the sender ID that our request gave it, or one that it got before */
+	if (sock->peer || *arena_fd < 0 || !msg->intro.sender_id ||
+	    msg->intro.sender_id >= SOFT_PORT_MAX ||
+	    (sender_id != sock->sender_id && !soft_sender_id_is_of(ia, sender_id, msg->intro.id)))
 		return NULL;
-	peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, name);
+	peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, sender_id);
 	*arena_fd = -1;
 	if (!peer)
 		return NULL;
-	if (sock->name != name)
-		soft_name_free(ia, sock->name);
-	sock->name = 0;
+	if (sock->sender_id != sender_id)
+		soft_sender_id_free(ia, sock->sender_id);
+	sock->sender_id = 0;
 	datp_lock(&ia->lock);
 	sock->peer = peer;
-	sock->my_name = msg->intro.name;
+	sock->my_sender_id = msg->intro.sender_id;
 	datp_unlock(&ia->lock);
 	return peer;
 }

@@ -45,7 +45,7 @@ struct soft_cell {
 	uint32_t slot;
 	uint16_t kind, flags;
 	unsigned char data[SOFT_INLINE];
-	uint32_t from; /* the sender's name in this ring: whose slot it is */
+	uint32_t from; /* the sender's ID in this ring: whose slot it is */
 	uint32_t pad;
 };
 _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
@@ -70,7 +70,7 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 
 /*
  * A reservation: position << 16 | peer. The reservation of position p is at p & mask, and
- * overwrites that of the lap before. The peer's name lets the owner void the reservations of a
+ * overwrites that of the lap before. The sender ID lets the owner void the reservations of a
  * sender that has died.
  */
 #define SOFT_RESERVED(pos, peer) ((uint64_t)(pos) << 16 | (uint64_t)(peer))
@@ -325,7 +325,7 @@ struct soft_mr {
 /* ---- slots: where a sender puts the payload of a message that is too long for a cell ---- */
 
 struct soft_slot {
-	/* owner: its name for the reader; reader: 0 when it has copied the payload */
+	/* owner: the reader's sender ID; reader: 0 when it has copied the payload */
 	_Atomic uint32_t busy;
 	uint8_t pad[SOFT_LINE - 4];
 	unsigned char data[];

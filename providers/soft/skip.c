@@ -133,7 +133,7 @@ static bool sender_publishes(struct soft_cq *cq, uint64_t position)
 
 /*
  * Returns true if a cell can be taken away from whoever has reserved it; then *peer is a reference
- * to the peer, or NULL if the reservation names no peer. A cell of this process cannot be taken
+ * to the peer, or NULL if the reservation has the sender ID of no peer. A cell of this process cannot be taken
  * away, and a cell of a dead peer is voided by soft_cqs_reclaim().
  */
 static bool holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **peer)
@@ -142,7 +142,7 @@ static bool holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **
 	bool other;
 
 	datp_lock(&ia->lock);
-	*peer = soft_peer_by_name(ia, SOFT_RESERVED_PEER(reservation));
+	*peer = soft_peer_by_sender_id(ia, SOFT_RESERVED_PEER(reservation));
 	/* relaxed: soft_cqs_reclaim() follows the death of a peer */
 	other = !*peer ||
 		(!(*peer)->self && !atomic_load_explicit(&(*peer)->dead, memory_order_relaxed));

@@ -490,8 +490,8 @@ void soft_socket_end(struct soft_socket *sock)
 	datp_fork_release(&own);
 	/* an unread message may have been a notification, which its sender does not repeat over another socket */
 	soft_ia_wake(ia);
-	if (sock->name)
-		soft_name_free(ia, sock->name);
+	if (sock->sender_id)
+		soft_sender_id_free(ia, sock->sender_id);
 	while (sock->out) {
 		struct soft_out *out = sock->out;
 

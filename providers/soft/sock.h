@@ -51,8 +51,8 @@ struct soft_socket {
 	uint64_t since;	  /* passive: when the other side's present time limit began, in ms; pending.c */
 	bool silent;	  /* passive: it has said nothing yet; counted in soft_ia.silent */
 	bool answered;	  /* active: the answer is being handled, and its handler reports a cancel */
-	uint32_t name;	  /* active: the name we gave the peer, not yet known to be used */
-	uint32_t my_name; /* our name in the peer's rings, by this connection */
+	uint32_t sender_id;    /* active: what we gave the peer, not yet known to be used */
+	uint32_t my_sender_id; /* ours in the peer's rings, by this connection */
 	struct soft_out *out, **out_end;  /* messages that the kernel did not accept at once */
 	bool notify_owed;		  /* a notification waits behind them */
 	bool out_wanted;		  /* messages wait, and the watch does not poll for room yet */

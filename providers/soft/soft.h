@@ -37,7 +37,7 @@ struct soft_socket;
 /* A peer's endpoint, as the peer describes it in a message. */
 struct soft_remote_ep {
 	uint32_t index, gen;
-	uint32_t my_name; /* our name in its rings */
+	uint32_t my_sender_id; /* ours in its rings */
 	struct soft_ref port, ring, request;
 	struct soft_layout layout; /* of the port */
 };
@@ -77,7 +77,7 @@ struct soft_mem {
 
 /* A skipped cell: a peer has reserved it and did not publish it in time, so it is out of use. */
 struct soft_skipped {
-	struct soft_peer *peer; /* counted; NULL if the reservation names no peer */
+	struct soft_peer *peer; /* counted; NULL if its sender ID is that of no peer */
 	uint64_t position;	/* which the peer has reserved */
 };
 
@@ -146,13 +146,13 @@ struct soft_pz {
 struct soft_peer {
 	struct soft_ia *ia;
 	uint64_t id[2]; /* of the remote IA */
-	uint32_t name;	/* 1..65535: a name of it in our rings */
+	uint32_t sender_id;	/* 1..65535: one of its sender IDs in our rings */
 	/*
-	 * Our name in its rings, for connections that we accept; 0 before there is a link. A name
+	 * Our sender ID in its rings, for connections that we accept; 0 before there is a liveness socket. One
 	 * that comes with a connection request is valid only when the peer has seen our answer;
 	 * until then only that connection uses it. soft_ia.lock
 	 */
-	uint32_t my_name;
+	uint32_t my_sender_id;
 	pid_t pid;
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
 	bool cma;	       /* the kernel lets us copy to and from its memory */
@@ -222,7 +222,7 @@ struct soft_known {
 struct soft_ep {
 	struct datp_ep base;
 	struct datp_bias bias; /* of the EP lock */
-	uint32_t index;	      /* our port's name */
+	uint32_t index;	      /* of our port in the table; the peer knows the port by it */
 	_Atomic uint32_t gen; /* of the connection; written under the EP lock */
 	struct soft_mem port_mem;
 	struct soft_port *port;
@@ -245,7 +245,7 @@ struct soft_ep {
 	uint32_t rmask;		    /* of rring */
 	struct soft_layout rlayout; /* of its port */
 	uint32_t rindex, rgen;
-	uint32_t my_name;   /* our name in the peer's rings */
+	uint32_t my_sender_id; /* ours in the peer's rings */
 	/* the cell that our next message will probably get; NULL if a message has come since our last */
 	const struct soft_cell *next_cell;
 	uint32_t msg;	    /* messages sent */
@@ -434,9 +434,9 @@ struct soft_ia {
 	uint32_t slot_count, slot_size; /* as in `shared`, which a peer can overwrite */
 	struct soft_cq *cqs;
 	struct soft_peer *peers;
-	struct soft_peer **peer_of_name; /* by name; SOFT_PORT_MAX */
-	uint8_t *name_used;	      /* names given out, also those of connection attempts */
-	uint32_t name_hint;
+	struct soft_peer **peer_of_sender_id; /* by sender ID; SOFT_PORT_MAX */
+	uint8_t *sender_id_used;	      /* sender IDs given out, also those of connection attempts */
+	uint32_t sender_id_hint;
 	struct soft_socket *sockets;
 	struct soft_sp
 		*requesting;	   /* the service thread is passing a request to it; soft_ia.lock */

@@ -67,7 +67,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	ep->rlayout = remote->layout;
 	ep->rindex = remote->index;
 	ep->rgen = remote->gen;
-	ep->my_name = remote->my_name;
+	ep->my_sender_id = remote->my_sender_id;
 	datp_lock(&ia->lock);
 	peer->users++;
 	ep->peer = peer;

@@ -510,7 +510,7 @@ static void message_in_a_ring_of_another_queue_is_nobodys(void)
 	end.recv = api_evd(8, DAT_EVD_DTO_FLAG);
 	cq = &soft_evd(end.recv)->cq;
 	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 1000, 1), DAT_SUCCESS);
-	cell = soft_ring_reserve(cq->ring, cq->mask, near_ep->my_name, &position);
+	cell = soft_ring_reserve(cq->ring, cq->mask, near_ep->my_sender_id, &position);
 	REQUIRE(cell != NULL);
 	soft_cell_address(cell, near_ep, 8, 0);
 	soft_ring_publish(cell, position);

@@ -31,7 +31,7 @@ static uint32_t names_used(struct soft_ia *ia)
 
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < SOFT_PORT_MAX; i++)
-		count += ia->name_used[i];
+		count += ia->sender_id_used[i];
 	datp_unlock(&ia->lock);
 	return count;
 }

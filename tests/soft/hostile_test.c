@@ -151,7 +151,7 @@ static void offer_bad_memory(const struct target *target)
 			REQUIRE(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK) == 0);
 		header(&msg, SOFT_MSG_REQ);
 		msg.intro.id[0] = 99 + (uint64_t)i;
-		msg.intro.name = 1;
+		msg.intro.sender_id = 1;
 		msg.intro.header = (struct soft_ref){ 0, i % 4 ? 4096 : 1 << 20, 0 };
 		msg.address.ss_family = AF_INET;
 		say(fd, &msg, sizeof(msg), fds, 2);

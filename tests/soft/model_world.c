@@ -411,9 +411,9 @@ static void world_open(void)
 	model_reset();
 	world.ia = calloc(1, sizeof(*world.ia));
 	REQUIRE(world.ia != NULL);
-	world.ia->peer_of_name = calloc(SOFT_PORT_MAX, sizeof(*world.ia->peer_of_name));
+	world.ia->peer_of_sender_id = calloc(SOFT_PORT_MAX, sizeof(*world.ia->peer_of_sender_id));
 	world.ia->want_share = SOFT_SHARE_ON;
-	REQUIRE(world.ia->peer_of_name != NULL && soft_ports_init(world.ia) == DATP_OK);
+	REQUIRE(world.ia->peer_of_sender_id != NULL && soft_ports_init(world.ia) == DATP_OK);
 	REQUIRE(soft_arena_new(&world.ia->arena) == DATP_OK);
 	region_open();
 	for (uint32_t n = 0; n < 3; n++) {
@@ -421,7 +421,7 @@ static void world_open(void)
 		world.peer[n].name = n + 1;
 		world.peer[n].self = true;
 		world.peer[n].mr = world.ia->mr;
-		world.ia->peer_of_name[n + 1] = &world.peer[n];
+		world.ia->peer_of_sender_id[n + 1] = &world.peer[n];
 	}
 	model_keep(&world.next, sizeof(world.next));
 	model_keep(&world.taken, sizeof(world.taken));
@@ -496,7 +496,7 @@ static void side_join(struct side *side, struct side *to)
 	struct soft_ep *ep = &side->ep;
 
 	ep->peer = &world.peer[queue_of(side) == &world.a ? 1 : 0];
-	ep->my_name = queue_of(side) == &world.a ? 1 : 2;
+	ep->my_sender_id = queue_of(side) == &world.a ? 1 : 2;
 	ep->rport = to->ep.port;
 	ep->rring = ep->rrequest = queue_of(to)->evd.cq.ring;
 	ep->rmask = queue_of(to)->evd.cq.mask;
@@ -604,7 +604,7 @@ void world_close(void)
 	soft_arena_put(world.ia->arena);
 	soft_ports_fini(world.ia);
 	free(world.ia->mr);
-	free(world.ia->peer_of_name);
+	free(world.ia->peer_of_sender_id);
 	free(world.ia->header);
 	free(world.ia);
 	world.ia = NULL;

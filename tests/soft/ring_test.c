@@ -33,12 +33,12 @@ static void ring_open(void)
 	memset(&t, 0, sizeof(t));
 	t.ia = calloc(1, sizeof(*t.ia));
 	REQUIRE(t.ia != NULL);
-	t.ia->peer_of_name = calloc(SOFT_PORT_MAX, sizeof(*t.ia->peer_of_name));
-	REQUIRE(t.ia->peer_of_name != NULL);
+	t.ia->peer_of_sender_id = calloc(SOFT_PORT_MAX, sizeof(*t.ia->peer_of_sender_id));
+	REQUIRE(t.ia->peer_of_sender_id != NULL);
 	REQUIRE(soft_arena_new(&t.ia->arena) == DATP_OK);
 	for (uint32_t n = 0; n < PEERS; n++) {
 		t.peer[n].ia = t.ia;
-		t.ia->peer_of_name[n + 1] = &t.peer[n];
+		t.ia->peer_of_sender_id[n + 1] = &t.peer[n];
 	}
 	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
 }
@@ -49,7 +49,7 @@ static void ring_close(void)
 		return;
 	soft_cq_fini(&t.cq);
 	soft_arena_put(t.ia->arena);
-	free(t.ia->peer_of_name);
+	free(t.ia->peer_of_sender_id);
 	free(t.ia);
 	t.ia = NULL;
 }

@@ -294,8 +294,8 @@ void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_ms
 	msg->intro.id[1] = h->id[1];
 	msg->intro.probe = (uintptr_t)h->id;
 	msg->intro.header = ref_of(m, m->at, 4096);
-	msg->intro.name = 1;
-	msg->intro.my_name = h->theirs.intro.name;
+	msg->intro.sender_id = 1;
+	msg->intro.my_sender_id = h->theirs.intro.sender_id;
 	msg->port_ref = ref_of(m, m->port, m->size - (size_t)((unsigned char *)m->port - m->at));
 	msg->ring_ref = msg->request_ref = ref_of(m, m->ring, soft_ring_size(CELLS));
 	msg->layout = m->layout;
@@ -462,7 +462,7 @@ uint64_t hostile_reserve(struct hostile *h)
 	uint64_t position = 0;
 
 	REQUIRE(ring && ring->mask == THEIR_MASK);
-	REQUIRE(soft_ring_reserve(ring, THEIR_MASK, h->theirs.intro.name, &position) != NULL);
+	REQUIRE(soft_ring_reserve(ring, THEIR_MASK, h->theirs.intro.sender_id, &position) != NULL);
 	return position;
 }
 
@@ -509,8 +509,8 @@ static void work_message(struct hostile *h, unsigned int *seed)
 	cell->kind = (uint16_t)(rand_r(seed) % 8 ? SOFT_CELL_MESSAGE : rand_r(seed));
 	cell->flags = (uint16_t)(rand_r(seed) % 4);
 	cell->slot = (uint32_t)rand_r(seed) % (2 * SLOTS);
-	cell->from = h->theirs.intro.name;
-	atomic_store(&soft_ring_reservations(ring, THEIR_MASK)[at & THEIR_MASK], SOFT_RESERVED(at, h->theirs.intro.name));
+	cell->from = h->theirs.intro.sender_id;
+	atomic_store(&soft_ring_reservations(ring, THEIR_MASK)[at & THEIR_MASK], SOFT_RESERVED(at, h->theirs.intro.sender_id));
 	atomic_store(&ring->tail, at + 1);
 	atomic_store(&cell->ready, at + 1);
 }

@@ -3,7 +3,7 @@
  * Owns answers: endpoints that only carry a verdict to a client, and lead to no VI (listen.c says
  * why). An answer exists until its client has disconnected. Invariant: the keeper lets no more than
  * MAX_ANSWERS exist, and none after ANSWER_MS, so clients that never disconnect, or that never
- * confirm, cannot use up the adapter's endpoints. Only the keeper frees answers, because an event
+ * answer the acceptance, cannot use up the adapter's endpoints. Only the keeper frees answers, because an event
  * that it is handling names its endpoint.
  */
 #include <stdlib.h>

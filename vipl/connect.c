@@ -9,7 +9,7 @@
 
 #include "impl.h"
 
-enum { CONFIRM_MS = 10000 };	/* how long a client may take to confirm the acceptance */
+enum { ESTABLISH_MS = 10000 };	/* how long a client may take to answer the acceptance */
 
 static void ask_cancelled(void *arg)
 {
@@ -187,12 +187,12 @@ static void accept_cancelled(void *arg)
 }
 
 /*
- * Waits until the client has confirmed, which its library does by itself. Gives up the attempt if
- * that takes too long, because a client may have stopped, or may never confirm. vi->lock is held.
+ * Waits until the connection is established; the client's library answers the acceptance by itself. Gives up the attempt if
+ * that takes too long, because a client may have stopped, or may never answer. vi->lock is held.
  */
-static void await_confirmation_locked(struct vi *vi, struct conn *conn, int own)
+static void await_established_locked(struct vi *vi, struct conn *conn, int own)
 {
-	uint64_t until = now_ms() + CONFIRM_MS;
+	uint64_t until = now_ms() + ESTABLISH_MS;
 	struct accepting here = { vi, conn };
 	const struct undo undo = { accept_cancelled, &here };
 
@@ -222,7 +222,7 @@ static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int ow
 		return VIP_ERROR_RESOURCE;
 	}
 	*over = true;
-	await_confirmation_locked(vi, conn, own);
+	await_established_locked(vi, conn, own);
 	ret = outcome_meaning(vi);
 	if (ret == VIP_SUCCESS) {
 		vi_stand_locked(vi);

@@ -213,7 +213,7 @@ static uint64_t advance_locked(struct vi *vi, uint64_t now)
 		break;
 	case PEER_ACCEPTS:
 		/*
-		 * a peer may never confirm; while this side dials, the timeout of the connection
+		 * a peer may never answer the acceptance; while this side dials, the timeout of the connection
 		 * request is the bound
 		 */
 		if (p->cancelled || now >= p->until)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The properties of InfiniBand and RoCE: connection messages of fixed sizes, which pad private
- * data; a third message, which confirms the second; and RNR NAKs, by which a receiver has a sender
+ * data; a third message, the RTU; and RNR NAKs, by which a receiver has a sender
  * retry.
  */
 #include "ib.h"
@@ -49,7 +49,7 @@ const struct rdma_kind ib_kind = {
 	.request_bytes = REQUEST_BYTES,
 	.reply_bytes = REPLY_BYTES,
 	.reject_bytes = REJECT_BYTES,
-	.three_way = true,
+	.has_rtu = true,
 	.rejected_by_consumer = ib_rejected_by_consumer,
 	.tune = ib_tune,
 };

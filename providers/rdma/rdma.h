@@ -52,7 +52,7 @@ struct rdma_kind {
 	uint32_t request_bytes;
 	uint32_t reply_bytes;	   /* likewise for an accept */
 	uint32_t reject_bytes;	   /* likewise for a rejection, behind its word */
-	bool three_way;		   /* the active side confirms the reply (rdma_establish) */
+	bool has_rtu;		   /* the active side answers the reply by an RTU (rdma_establish) */
 	bool attempts_linger;	   /* destroying an attempt may sleep until the peer has answered */
 	bool reads_overtaken;	   /* requests may complete before an earlier read */
 	bool impatient; /* a message without a posted receive breaks the connection */
@@ -234,7 +234,7 @@ struct rdma_conn {
 	 */
 	uint64_t due_us;
 	/*
-	 * when the wait for the peer ends: for its confirmation of an accept, or for the end of a connection that no
+	 * when the wait for the peer ends: for its RTU after an accept, or for the end of a connection that no
 	 * endpoint has any more; 0: nothing is waited for (IA mutex)
 	 */
 	uint64_t limit_us;

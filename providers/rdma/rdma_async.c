@@ -83,7 +83,7 @@ static void handle(struct rdma_ia *ia, const struct ibv_async_event *event)
 		rdma_ep_lost(event->element.qp->qp_context, DAT_CONNECTION_EVENT_BROKEN);
 		break;
 	case IBV_EVENT_COMM_EST:
-		/* a peer that only reads and writes sends no message that would confirm the connection */
+		/* a peer that only reads and writes sends no message that would stand in for the RTU */
 		rdma_ep_heard(event->element.qp->qp_context);
 		break;
 	case IBV_EVENT_QP_LAST_WQE_REACHED:

@@ -450,7 +450,7 @@ static void agree(const struct rdma_conn *conn, struct rdma_ep *ep,
 {
 	int32_t in = conn->param.responder_resources, out = conn->param.initiator_depth;
 
-	if (!conn->ia->kind->three_way && !rdma_has(conn->ia, RDMA_CROSSED_READS))
+	if (!conn->ia->kind->has_rtu && !rdma_has(conn->ia, RDMA_CROSSED_READS))
 		return;
 	if (conn->active) {
 		in = reads_in(conn, param);
@@ -506,7 +506,7 @@ void rdma_ep_rtr_answered(struct datp_ep *base)
 
 /*
  * Returns true if the peer has taken its reply back, because it has disconnected before our
- * confirmation has arrived: it has no connection to end yet, so its connection manager rejects. Then
+ * RTU has arrived: it has no connection to end yet, so its connection manager rejects. Then
  * the kernel has no parameters for a queue pair.
  */
 static bool taken_back(struct rdma_conn *conn)
@@ -532,7 +532,7 @@ static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 }
 
 /*
- * The peer's reply has arrived: connect this side of the queue pair, then send the confirmation.
+ * The peer's reply has arrived: connect this side of the queue pair, then send the RTU.
  * Service thread.
  */
 static void response(struct rdma_conn *conn, struct rdma_ep *ep,
@@ -568,7 +568,7 @@ void rdma_ep_heard(struct datp_ep *base)
 	struct rdma_ep *ep = rdma_ep(base);
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 
-	if (!ia->kind->three_way)
+	if (!ia->kind->has_rtu)
 		return;
 	pthread_mutex_lock(&ia->lock);
 	if (ep->conn && ep->conn->id && !ep->conn->established && !ep->conn->active)
@@ -579,7 +579,7 @@ void rdma_ep_heard(struct datp_ep *base)
 void rdma_ep_heard_locked(struct rdma_ep *ep)
 {
 	/* only once: for the first early receive */
-	if (rdma_ep_ia(ep)->kind->three_way && ep->early && !ep->early->next)
+	if (rdma_ep_ia(ep)->kind->has_rtu && ep->early && !ep->early->next)
 		datp_ep_call(&ep->base, rdma_ep_heard);
 }
 
@@ -689,7 +689,7 @@ void rdma_connect_result(struct rdma_conn *conn, int err)
  */
 static bool stale(struct rdma_conn *conn, int status)
 {
-	return conn->ia->kind->three_way && status == STALE_CONNECTION && ask_again(conn);
+	return conn->ia->kind->has_rtu && status == STALE_CONNECTION && ask_again(conn);
 }
 
 /*
@@ -702,12 +702,12 @@ static bool neighbour_moved(struct rdma_conn *conn, int status)
 	bool early = !conn->asked_us ||
 		     datp_clock_us() - conn->asked_us < (uint64_t)ANSWER_MS * MS;
 
-	return conn->ia->kind->three_way && conn->active && status == -ETIMEDOUT && early &&
+	return conn->ia->kind->has_rtu && conn->active && status == -ETIMEDOUT && early &&
 	       ask_again(conn);
 }
 
 /*
- * A peer that disconnects before our confirmation has arrived has no other way to report that. Its
+ * A peer that disconnects before our RTU has arrived has no other way to report that. Its
  * id is gone, and so is the connection in the kernel: there is nobody to answer, and no further
  * event to wait for.
  */
@@ -747,7 +747,7 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
 static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 {
 	/* EINVAL is what siw of Linux 6.1 reports */
-	if ((status == -EPROTO || status == -EINVAL) && !conn->ia->kind->three_way)
+	if ((status == -EPROTO || status == -EINVAL) && !conn->ia->kind->has_rtu)
 		datp_log(1,
 			 "%s: the device refuses the peer's reply, as siw does if a message arrives "
 			 "together with it: let the peer's program wait for the first message of "
@@ -777,7 +777,7 @@ static bool in_error(struct rdma_ep *ep)
  */
 static void disconnected(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	bool broken = conn->ia->kind->three_way && in_error(ep);
+	bool broken = conn->ia->kind->has_rtu && in_error(ep);
 
 	/*
 	 * over iWARP the queue pair is in error in both cases; but if there was an error, the
@@ -851,14 +851,14 @@ static void conn_event(struct rdma_ia *ia, struct rdma_cm_event *event)
 	/* this is the endpoint's connection, and nobody else accesses it now */
 	if (ep && is_end(event->event)) {
 		conn->answered = false;
-		conn->ended = !ia->kind->three_way;
+		conn->ended = !ia->kind->has_rtu;
 	}
 	if (ep)
 		handle(conn, ep, event);
 	else if (is_end(event->event))
 		rdma_conn_dead(conn);
 	else if (event->event == RDMA_CM_EVENT_ESTABLISHED && conn->answered)
-		rdma_conn_confirmed(conn);
+		rdma_retired_established(conn);
 	rdma_conn_leave(conn);
 }
 

@@ -17,8 +17,8 @@ enum datp_err rdma_cr_move(struct datp_cr *from, struct datp_cr *to);
 /* Handles events of the channel. Service thread. */
 void rdma_cm_event(void *arg, uint32_t events);
 /*
- * Called when something of the peer has arrived over the queue pair. That confirms the connection, too, if
- * the peer's confirmation has not arrived yet. Service thread.
+ * Called when something of the peer has arrived over the queue pair. That establishes the connection if
+ * the peer's RTU has not arrived yet. Service thread.
  */
 void rdma_ep_heard(struct datp_ep *ep);
 /* The same for an early receive, on any thread. EP lock. */

@@ -269,13 +269,13 @@ static bool say_goodbye(struct rdma_conn *conn)
 }
 
 /*
- * The peer has our answer, or will get it, and may be connected although its confirmation has not
+ * The peer has our answer, or will get it, and may be connected although its RTU has not
  * arrived yet. Destroying the id would tell the peer about the end only once, so the id stays until
  * there is a connection to end. IA mutex.
  */
-static bool is_unconfirmed(const struct rdma_conn *conn)
+static bool awaits_rtu(const struct rdma_conn *conn)
 {
-	return conn->ia->kind->three_way && conn->answered && !conn->established;
+	return conn->ia->kind->has_rtu && conn->answered && !conn->established;
 }
 
 void rdma_conn_retire(struct rdma_conn *conn)
@@ -284,7 +284,7 @@ void rdma_conn_retire(struct rdma_conn *conn)
 	bool waits, dead = false;
 
 	pthread_mutex_lock(&ia->lock);
-	waits = is_unconfirmed(conn);
+	waits = awaits_rtu(conn);
 	if (!waits) {
 		/* the connection is still `detached`, so no other thread destroys it */
 		pthread_mutex_unlock(&ia->lock);
@@ -301,7 +301,7 @@ void rdma_conn_retire(struct rdma_conn *conn)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-void rdma_conn_confirmed(struct rdma_conn *conn)
+void rdma_retired_established(struct rdma_conn *conn)
 {
 	bool detached;
 

@@ -22,7 +22,7 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep);
  */
 void rdma_conn_retire(struct rdma_conn *conn);
 /* Called when a connection that has been retired is established. Service thread. */
-void rdma_conn_confirmed(struct rdma_conn *conn);
+void rdma_retired_established(struct rdma_conn *conn);
 void rdma_conn_dead(struct rdma_conn *conn);
 /* Has the service thread destroy an id that belongs to no connection. */
 void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);

@@ -21,7 +21,7 @@ enum { GOODBYE_MS = 3000 }; /* how long a peer may take to answer a graceful dis
  */
 static void take_causes(struct rdma_ep *ep)
 {
-	if (!rdma_ep_ia(ep)->kind->three_way)
+	if (!rdma_ep_ia(ep)->kind->has_rtu)
 		return;
 	datp_lock(&ep->base.lock);
 	ep->broken = true;
@@ -76,7 +76,7 @@ static bool hang_up(struct rdma_ep *ep)
 	struct rdma_conn *conn;
 	bool alive;
 
-	if (ia->kind->three_way)
+	if (ia->kind->has_rtu)
 		return false;
 	pthread_mutex_lock(&ia->lock);
 	/* only this thread destroys it */

@@ -228,7 +228,7 @@ static void fill_named(struct rdma_ia *ia)
 	if (rdma_has_windows(ia) && rdma_has(ia, RDMA_LOOSE_WINDOWS))
 		name_attr(ia, "rmr_bounds", "unchecked");
 	/* datconform reads these attributes */
-	if (!ia->kind->three_way) {
+	if (!ia->kind->has_rtu) {
 		name_attr(ia, "refused_access", "ends");
 		name_attr(ia, "accept", "unconfirmed");
 		name_attr(ia, "broken", "unsure");

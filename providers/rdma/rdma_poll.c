@@ -110,7 +110,7 @@ static void early_show(struct rdma_ep *ep)
 }
 
 /*
- * The upcall comes first, so that what the peer sends after our confirmation finds the connection
+ * The upcall comes first, so that what the peer sends after our RTU finds the connection
  * established. The poll lock comes before all locks that the upcall takes. With it, a thread that
  * has seen ESTABLISHED, and then a peer's write, finds the messages before that write at the first
  * poll; and completions that are polled meanwhile go behind them.
@@ -284,7 +284,7 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 		 * here, or when it has failed; in the latter case rxe (Linux 6.12) may give no
 		 * cause.
 		 */
-		if (status != DAT_DTO_ERR_FLUSHED || (set->ia->kind->three_way && !ep->over))
+		if (status != DAT_DTO_ERR_FLUSHED || (set->ia->kind->has_rtu && !ep->over))
 			rdma_ep_break_locked(ep);
 	}
 	if (!recv && overtakes_locked(ep, wqe)) {

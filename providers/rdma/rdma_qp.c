@@ -710,7 +710,7 @@ void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_o
 	struct datp_ep_attr *attr = &ep->base.attr;
 
 	/* siw refuses such a read only when it takes it from its queue, and never completes it */
-	ep->readless = !reads_out && !rdma_ep_ia(ep)->kind->three_way;
+	ep->readless = !reads_out && !rdma_ep_ia(ep)->kind->has_rtu;
 	if (ep->base.srq || ep->agreed)
 		return;
 	ep->asked_in = attr->max_rdma_read_in;

@@ -18,7 +18,7 @@
  * Asking again. A request that the peer's connection manager took for a stale connection is sent
  * once more.
  *
- * Limits. The kernel waits 69 seconds for a peer that does not confirm an accept, or does not answer
+ * Limits. The kernel waits 69 seconds for a peer that does not send the RTU after an accept, or does not answer
  * the end of a connection, and longer if the peer's request has asked for that. A peer that has
  * stopped, or means harm, would keep endpoints and ids for so long; so the wait ends after
  * handshake_ms.
@@ -240,7 +240,7 @@ static void due(struct rdma_conn *conn, struct rdma_ep *ep)
 }
 
 /*
- * The peer has had enough time. An endpoint whose accept has not been confirmed fails; a connection
+ * The peer has had enough time. An endpoint whose accept got no RTU fails; a connection
  * that no endpoint has any more is destroyed.
  */
 static void limit_reached(struct rdma_conn *conn, struct rdma_ep *ep)
@@ -248,7 +248,7 @@ static void limit_reached(struct rdma_conn *conn, struct rdma_ep *ep)
 	if (!ep) {
 		rdma_conn_dead(conn);
 	} else if (conn->answered && !conn->established) {
-		/* destroyed at once, instead of being kept for a late confirmation */
+		/* destroyed at once, instead of being kept for a late RTU */
 		conn->answered = false;
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	}

@@ -30,7 +30,7 @@ void rdma_ask_forget(struct rdma_conn *conn);
 void rdma_nudge_begin(struct rdma_conn *conn);
 
 /*
- * Limits how long the connection waits for its peer from now on: for the confirmation of an accept, or, once it is
+ * Limits how long the connection waits for its peer from now on: for the RTU after an accept, or, once it is
  * retired, for its end. IA mutex.
  */
 void rdma_limit_locked(struct rdma_conn *conn);

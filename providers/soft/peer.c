@@ -359,11 +359,11 @@ static void peer_wake_locked(struct soft_peer *peer)
 		soft_ia_wake(ia);
 		return;
 	}
-	for (struct soft_socket *s = peer->sockets; s; s = s->link)
+	for (struct soft_socket *s = peer->sockets; s; s = s->next_of_peer)
 		if (soft_socket_notify(s))
 			return;
 	for (struct soft_socket *s = ia->sockets; s; s = s->next)
-		if (s->peer == peer && !s->kept && soft_socket_notify(s))
+		if (s->peer == peer && !s->liveness && soft_socket_notify(s))
 			return;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Incoming connections that are not established yet, and the limits on them. Each uses a descriptor, and any process that
  * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its
- * request, to confirm an accept, and to hang up after a refusal. A connection that exceeds it is closed. The number of
+ * request, to send the RTU after an accept, and to hang up after a refusal. A connection that exceeds it is closed. The number of
  * connections without a request is limited, too: beyond it the oldest is closed, since an honest peer sends its request at
  * once. A connection that waits until the program here accepts or rejects it has no time limit, but one process cannot use
  * up the last descriptors with those.
@@ -36,12 +36,12 @@ static uint32_t descriptors(void)
 }
 
 /*
- * Returns true if the socket has a time limit: it is not kept, was not opened by this side, and does
+ * Returns true if the socket has a time limit: it is no liveness socket, was not opened by this side, and does
  * not wait for the program. ia.lock
  */
 static bool has_term(const struct soft_socket *sock)
 {
-	return !sock->active && !sock->kept && !sock->cr;
+	return !sock->active && !sock->liveness && !sock->cr;
 }
 
 /* Returns the oldest socket on which nothing has been received. ia.lock */
@@ -147,7 +147,7 @@ bool soft_pending_may_ask(const struct soft_socket *sock)
 	if (most < REQUEST_MIN)
 		most = REQUEST_MIN;
 	for (const struct soft_socket *s = sock->ia->sockets; s && count < most; s = s->next)
-		count += s->pid == sock->pid && !s->active && !s->kept && s->peer;
+		count += s->pid == sock->pid && !s->active && !s->liveness && s->peer;
 	return count < most;
 }
 

@@ -14,7 +14,7 @@ void soft_pending_renew(struct soft_socket *sock);
 /* The connection has sent its request, or ends: it is not silent any more. ia.lock. */
 void soft_pending_spoke(struct soft_socket *sock);
 /*
- * Returns true if the process at the other end may have one more request unanswered or unconfirmed;
+ * Returns true if the peer's process may have one more connection request that is not answered, or whose RTU has not come;
  * false if it uses half of the descriptors that this process may have, and few are left. ia.lock.
  */
 bool soft_pending_may_ask(const struct soft_socket *sock);

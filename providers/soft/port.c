@@ -123,7 +123,7 @@ void soft_port_begin(struct soft_ep *ep)
 	(void)atomic_exchange_explicit(&port->exec_lock, SOFT_EXEC_NEXT(word, ep->gen),
 				       memory_order_acq_rel);
 	/* relaxed: the peer learns of the port by a message that is sent after this */
-	atomic_store_explicit(&port->confirmed, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->rtu_gen, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->delivered, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->sq_posted, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->sq_done, 0, memory_order_relaxed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Connection set-up. The active side connects to the listener of the service point and sends REQ
- * over that socket; REP or REJ comes back, and RTU completes the set-up. The socket is kept as the
- * link between two IAs if they have none yet. If data reach the passive side before RTU does, they
+ * over that socket; REP or REJ comes back, and RTU completes the set-up. The socket stays open as
+ * the liveness socket of the two IAs if they have none yet. If data reach the passive side before RTU does, they
  * have the same effect.
  */
 #define _GNU_SOURCE
@@ -128,7 +128,7 @@ void soft_ep_cancel(struct soft_ep *ep)
 		/*
 		 * The other end then hangs up, and the service thread ends the socket. But if the
 		 * service thread is handling the answer just now, it sends the cancel, and the
-		 * socket may have become the link of the two IAs.
+		 * socket may have become the liveness socket of the two IAs.
 		 */
 		if (!sock->answered) {
 			(void)soft_socket_send(sock, &msg);
@@ -484,7 +484,7 @@ void soft_cr_free(struct datp_cr *base)
 	if (cr->socket) { /* rejected, or never answered */
 		cr->socket->cr = NULL;
 		soft_pending_renew(cr->socket);
-		if (!cr->socket->kept)
+		if (!cr->socket->liveness)
 			shutdown(cr->socket->fd, SHUT_WR);
 		cr->socket = NULL;
 	}
@@ -548,11 +548,11 @@ void soft_ep_look(struct soft_ep *ep)
 	uint32_t gen = atomic_load_explicit(&ep->accepting, memory_order_relaxed);
 	bool biased = datp_bias_lock(&ep->bias, &ep->base.lock);
 	/* acquire: see reply_open() */
-	bool confirmed = atomic_load_explicit(&ep->port->confirmed, memory_order_acquire) == gen;
+	bool arrived = atomic_load_explicit(&ep->port->rtu_gen, memory_order_acquire) == gen;
 
 	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
 	/* if it is 0, another thread may be reporting it now, and soft_ep_established() waits for that */
-	if (!gen || confirmed)
+	if (!gen || arrived)
 		soft_ep_established(ep, gen);
 }
 
@@ -578,23 +578,23 @@ static struct soft_ep *socket_take_ep(struct soft_socket *sock)
 }
 
 /*
- * Makes the socket a link of the two IAs, if it is their first, or if `always`. Returns true if it
+ * Makes the socket a liveness socket of the two IAs, if it is their first, or if `always`. Returns true if it
  * is one now.
  */
-static bool socket_keep(struct soft_socket *sock, bool always)
+static bool socket_watch_peer(struct soft_socket *sock, bool always)
 {
 	struct soft_peer *peer = sock->peer;
 
 	datp_lock(&sock->ia->lock);
-	if (!sock->kept && (always || !peer->sockets)) {
-		sock->kept = true;
-		sock->link = peer->sockets;
+	if (!sock->liveness && (always || !peer->sockets)) {
+		sock->liveness = true;
+		sock->next_of_peer = peer->sockets;
 		peer->sockets = sock;
 		if (!peer->my_sender_id)
 			peer->my_sender_id = sock->my_sender_id;
 	}
 	datp_unlock(&sock->ia->lock);
-	return sock->kept;
+	return sock->liveness;
 }
 
 /*
@@ -665,7 +665,7 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 	 * with soft_ep_look(); this side posts only after it
 	 */
 	if (waits)
-		atomic_store_explicit(&ep->rport->confirmed, ep->rgen, memory_order_release);
+		atomic_store_explicit(&ep->rport->rtu_gen, ep->rgen, memory_order_release);
 	datp_unlock(&ep->base.lock);
 	return waits;
 }
@@ -706,7 +706,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	}
 	rtu.port = msg->my_port;
 	rtu.gen = msg->my_gen;
-	rtu.keep = socket_keep(sock, false);
+	rtu.liveness = socket_watch_peer(sock, false);
 	if (!datp_cm_established(&ep->base, msg->pdata, msg->pdata_len)) {
 		rtu.type = SOFT_MSG_CANCEL;
 		soft_ep_end_unreported(ep, msg->gen, 0);
@@ -723,7 +723,7 @@ static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
 	 * Only the passive side sends this. From the active side it counts as a hang-up, which ends the accept; so the endpoint
 	 * stays with the socket, where soft_conn_hangup() finds it.
 	 */
-	struct soft_ep *ep = sock->active && !sock->kept ? socket_take_ep(sock) : NULL;
+	struct soft_ep *ep = sock->active && !sock->liveness ? socket_take_ep(sock) : NULL;
 
 	if (ep && msg->why == DAT_CONNECTION_EVENT_PEER_REJECTED)
 		(void)datp_cm_rejected(&ep->base, msg->pdata, msg->pdata_len);
@@ -733,7 +733,7 @@ static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
 }
 
 /* Returns true if the message names the connection that was accepted over this socket, which it cannot before the accept. */
-static bool confirms(struct soft_socket *sock, const struct soft_msg *msg)
+static bool rtu_is_current(struct soft_socket *sock, const struct soft_msg *msg)
 {
 	bool same;
 
@@ -749,29 +749,29 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	struct soft_ep *ep;
 	bool served;
 
-	if (!peer || sock->active || sock->kept)
+	if (!peer || sock->active || sock->liveness)
 		return;
-	if (!confirms(sock, msg)) {
+	if (!rtu_is_current(sock, msg)) {
 		soft_conn_hangup(sock);
 		return;
 	}
 	served = mailbox_served(sock, peer, msg);
 	/*
-	 * The RTU over the socket that is to be the link may not have come yet. Then this socket is
-	 * kept, too, because there has to be one by which to tell that a connection has ended.
+	 * The RTU over the socket that is to be the liveness socket may not have come yet. Then this socket
+	 * becomes one, too, because there has to be one by which to tell that a connection has ended.
 	 */
-	(void)socket_keep(sock, msg->keep);
+	(void)socket_watch_peer(sock, msg->liveness);
 	ep = socket_take_ep(sock);
 	if (ep)
 		soft_ep_established(ep, msg->gen);
 	if (ep && !served)
 		soft_ep_end_and_report(ep, msg->gen, DAT_CONNECTION_EVENT_BROKEN, false,
 				       DAT_CONNECTION_EVENT_BROKEN);
-	if (!sock->kept)
+	if (!sock->liveness)
 		soft_socket_end(sock);
 }
 
-/* The active side gave up, or the socket hung up. The socket may already be the link. */
+/* The active side gave up, or the socket hung up. The socket may already be the liveness socket. */
 static void on_cancel(struct soft_socket *sock)
 {
 	struct soft_ep *ep;
@@ -787,7 +787,7 @@ static void on_cancel(struct soft_socket *sock)
 	if (ep && sock->active) {
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_DISCONNECTED);
 	} else if (ep) {
-		/* the peer may have confirmed the connection, and ended before its message about that was read */
+		/* the peer may have set `rtu_gen`, and ended before its RTU was read */
 		soft_ep_look(ep);
 		soft_ep_end_and_report(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
 	}
@@ -837,9 +837,9 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		break;
 	case SOFT_MSG_CANCEL:
 		/* only the active side sends this; from the passive side it counts as a hang-up */
-		if (msg->keep && sock->peer && !sock->active)
-			(void)socket_keep(sock, true);
-		if (sock->kept)
+		if (msg->liveness && sock->peer && !sock->active)
+			(void)socket_watch_peer(sock, true);
+		if (sock->liveness)
 			on_cancel(sock);
 		else
 			soft_conn_hangup(sock);
@@ -854,7 +854,7 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		close(arena_fd);
 }
 
-/* The link to a peer has hung up: the peer has died, or has closed its IA. */
+/* The liveness socket of a peer has hung up: the peer has died, or has closed its IA. */
 static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 {
 	soft_peer_died(peer);
@@ -871,7 +871,7 @@ static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 
 void soft_conn_hangup(struct soft_socket *sock)
 {
-	struct soft_peer *peer = sock->kept ? sock->peer : NULL;
+	struct soft_peer *peer = sock->liveness ? sock->peer : NULL;
 
 	on_cancel(sock);
 	if (peer) {

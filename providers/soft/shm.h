@@ -239,10 +239,10 @@ struct soft_port {
 	_Atomic uint32_t open;
 	/*
 	 * Peer's service thread: the generation of the connection, written after the peer has
-	 * opened its side and before its program can post. So whoever sees data of the peer finds
-	 * it here, even if the message that says so has not been read.
+	 * opened its side and before its program can post. So a thread that sees data of the peer finds
+	 * it here, even if the peer's RTU has not been read.
 	 */
-	_Atomic uint32_t confirmed;
+	_Atomic uint32_t rtu_gen;
 	/*
 	 * Executor: the send at sq_done waits for its receive. Every post of a receive reads
 	 * this word, so it is in a line that hardly ever changes.

@@ -474,13 +474,13 @@ void soft_socket_end(struct soft_socket *sock)
 		sock->cr->socket = NULL;
 	owed = sock->notify_owed;
 	peer = sock->peer;
-	if (peer && sock->kept) {
+	if (peer && sock->liveness) {
 		struct soft_socket **p = &peer->sockets;
 
 		while (*p && *p != sock)
-			p = &(*p)->link;
+			p = &(*p)->next_of_peer;
 		if (*p)
-			*p = sock->link;
+			*p = sock->next_of_peer;
 	}
 	datp_unlock(&ia->lock);
 	/* a child process may have it open, too, and then close() alone would not hang up */

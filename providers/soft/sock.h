@@ -9,7 +9,7 @@ enum soft_msg_type {
 	SOFT_MSG_REQ = 1, /* active: the first message; carries the arena */
 	SOFT_MSG_REP,	  /* passive: accepted; carries it too */
 	SOFT_MSG_REJ,	  /* passive: `why` */
-	SOFT_MSG_RTU,	  /* active: established; `keep`: this socket stays */
+	SOFT_MSG_RTU,	  /* active: established; `liveness`: this socket stays open */
 	SOFT_MSG_CANCEL,  /* active: it has given up */
 	SOFT_MSG_DISC,	  /* either: the connection of `port` is over */
 	SOFT_MSG_RING,	  /* either: asks the peer to go round its queues; mostly a message of one byte */
@@ -21,7 +21,7 @@ struct soft_msg {
 	uint32_t magic, version;
 	uint16_t type, pdata_len;
 	uint32_t why; /* DAT_EVENT_NUMBER that the receiver is to report */
-	uint32_t keep;
+	uint32_t liveness;
 	uint32_t port, gen;	  /* the receiver's endpoint */
 	uint32_t my_port, my_gen; /* the sender's */
 	struct soft_intro intro;
@@ -42,7 +42,7 @@ struct soft_socket {
 	struct soft_retry *retry; /* active: the backlog was full, and it is not connected yet; service thread. connect.c */
 	pid_t pid;
 	bool active;		/* ours was the connect */
-	bool kept;		/* the link to `peer`: if it hangs up, the peer has died */
+	bool liveness;		/* stays open while `peer` is used: if it hangs up, the peer has died */
 	struct soft_peer *peer; /* counted */
 	struct soft_sp *sp;	/* passive, before its request */
 	struct soft_cr *cr;	/* passive, request not answered */
@@ -60,7 +60,7 @@ struct soft_socket {
 	unsigned int holds;		  /* references by handlers of its messages; service thread */
 	bool ended;			  /* it only waits for these references; service thread */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
-	struct soft_socket *link;	  /* soft_peer.sockets */
+	struct soft_socket *next_of_peer; /* soft_peer.sockets */
 };
 
 /*

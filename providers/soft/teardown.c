@@ -75,7 +75,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	datp_unlock(&ia->lock);
 	/*
 	 * relaxed: a thread that finds it set has found the endpoint open under the EP lock, or has
-	 * received the peer's confirmation, which answers a reply that is sent after this
+	 * received the peer's RTU, which answers a reply that is sent after this
 	 */
 	atomic_store_explicit(&ep->accepting, accepting ? ep->gen : 0, memory_order_relaxed);
 	ep->open = true;
@@ -193,7 +193,7 @@ static void teardown_release(struct soft_ep *ep, bool quiet)
 	datp_lock(&ia->lock);
 	ep->rport = NULL;
 	ep->peer = NULL;
-	/* on the passive side before the peer's confirmation: later messages over this socket do not concern the endpoint */
+	/* on the passive side before the peer's RTU: later messages over this socket do not concern the endpoint */
 	if (ep->socket) {
 		ep->socket->ep = NULL;
 		ep->socket = NULL;

@@ -198,7 +198,7 @@ static bool settled(DAT_EP_HANDLE ep)
 	return api_state(ep) == DAT_EP_STATE_CONNECTED;
 }
 
-/* Two connects between two IAs that have no link yet. If one is given up, the other must succeed. */
+/* Two connects between two IAs that have no liveness socket yet. If one is given up, the other must succeed. */
 static void one_given_up_amid_its_answer_does_not_end_the_other(void)
 {
 	api_end_make(&pair.a, NULL);

@@ -54,23 +54,23 @@ DATP_API bool datp_wq_reclaim(struct datp_wq *wq)
 	return wq->posted - atomic_load_explicit(&wq->reaped, memory_order_acquire) < wq->max;
 }
 
-enum { CONFIRM_MS = 100, CONFIRM_LOOK_MS = 1 };
+enum { ESTABLISH_MS = 100, ESTABLISH_LOOK_MS = 1 };
 
 /*
  * Waits, for a limited time, until the endpoint is not COMPLETION_PENDING any more. No lock is
  * held, and no pin while it sleeps.
  */
-static void await_confirmation(struct datp_ep *ep)
+static void await_established(struct datp_ep *ep)
 {
-	const struct timespec pause = { .tv_nsec = CONFIRM_LOOK_MS * 1000000L };
+	const struct timespec pause = { .tv_nsec = ESTABLISH_LOOK_MS * 1000000L };
 
 	/* on the service thread, this would wait for a report that the same thread has to make */
 	if (datp_loop_inside(ep->obj.ia))
 		return;
-	for (int ms = 0; ms < CONFIRM_MS; ms += CONFIRM_LOOK_MS) {
+	for (int ms = 0; ms < ESTABLISH_MS; ms += ESTABLISH_LOOK_MS) {
 		if (!ep_pin(ep, EP_IN(DAT_EP_STATE_COMPLETION_PENDING)))
 			return;
-		/* a message that the transport has received may be the confirmation */
+		/* a message that the transport has received may establish the connection */
 		if (ep->recv_evd)
 			evd_progress(ep->recv_evd);
 		ep_unpin(ep);
@@ -81,7 +81,7 @@ static void await_confirmation(struct datp_ep *ep)
 DATP_API void datp_post_full(struct datp_ep *ep)
 {
 	if (ep_state(ep) == DAT_EP_STATE_COMPLETION_PENDING) {
-		await_confirmation(ep);
+		await_established(ep);
 		return;
 	}
 	/* an endpoint that is being freed has no room either, and its EVDs may be freed after it */

@@ -355,7 +355,7 @@ void hostile_confirm(struct hostile *h)
 	struct soft_msg msg;
 
 	hostile_message(h, &msg, SOFT_MSG_RTU);
-	msg.keep = 1;
+	msg.liveness = 1;
 	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
 }
 

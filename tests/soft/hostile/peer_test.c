@@ -511,7 +511,7 @@ static void answer_wrongly(void *arg)
 		hostile_message(&h, &msg, (enum soft_msg_type)how->type);
 		msg.why = DAT_CONNECTION_EVENT_PEER_REJECTED;
 		msg.gen += how->gen;
-		msg.keep = how->keep;
+		msg.liveness = how->keep;
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), how->type == SOFT_MSG_REP));
 		CHECK(!hostile_hear(&h, &msg));
 	}
@@ -571,7 +571,7 @@ static void cancel_for_good(void *arg)
 	for (int i = 0; i < 20; i++) {
 		hostile_await_request(&h);
 		hostile_message(&h, &msg, SOFT_MSG_CANCEL);
-		msg.keep = i % 2;
+		msg.liveness = i % 2;
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
 		CHECK(!hostile_hear(&h, &msg));
 	}

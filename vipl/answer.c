@@ -48,7 +48,7 @@ static void list(struct answers *a, struct answer *answer)
 }
 
 /*
- * Accepts a request with an answer. Returns false if that fails; then the request still has to be
+ * Accepts a connection request with an answer. Returns false if that fails; then the request still has to be
  * answered.
  */
 bool answer_begin(struct nic *nic, DAT_CR_HANDLE cr, void *data, size_t size)

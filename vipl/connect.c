@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns both ends of a client's connection. Invariant: a request that VipConnectWait() has returned
+ * Owns both ends of a client's connection. Invariant: a connection request that VipConnectWait() has returned
  * is on nic->conns until it is accepted, rejected, or known to be dead; if an acceptance fails
  * because of attributes, nothing has been sent to the client.
  */
@@ -17,7 +17,7 @@ static void ask_cancelled(void *arg)
 }
 
 /*
- * Sends a request to one of the discriminator's connection qualifiers, and waits for the outcome.
+ * Sends a connection request to one of the discriminator's connection qualifiers, and waits for the outcome.
  */
 static VIP_RETURN ask(struct vi *vi, const struct net_addr *local, const struct net_addr *remote,
 		      unsigned int probe, uint64_t until, int own)
@@ -93,7 +93,7 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_addr,
 }
 
 /*
- * Reserves a request for this call. Returns NULL if the handle is not a request's, or another call
+ * Reserves a connection request for this call. Returns NULL if the handle is not a request's, or another call
  * has reserved it.
  */
 static struct conn *conn_take(struct nic *nic, VIP_CONN_HANDLE handle)
@@ -145,7 +145,7 @@ VIP_RETURN attr_compare(const VIP_VI_ATTRIBUTES *mine, const VIP_VI_ATTRIBUTES *
 	return VIP_SUCCESS;
 }
 
-/* Accepts a request. The keeper reports the outcome. If this fails, there is nothing to undo. */
+/* Accepts a connection request. The keeper reports the outcome. If this fails, there is nothing to undo. */
 DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *theirs)
 {
 	struct wire_hello hello = { .verdict = WIRE_ACCEPTS, .attr = vi->attr };
@@ -159,7 +159,7 @@ DAT_RETURN vi_accept_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_h
 	vi->remote = theirs->attr;
 	/*
 	 * A peer that can be reached from an adapter without greetings sends none either, so a
-	 * request that announces one is wrong; the queues of such an adapter have no slot for it.
+	 * connection request that announces one is wrong; the queues of such an adapter have no slot for it.
 	 */
 	ret = theirs->greets && vi->nic->greets ? greeting_expect_locked(vi) : DAT_SUCCESS;
 	if (ret == DAT_SUCCESS) {
@@ -207,7 +207,7 @@ static void await_established_locked(struct vi *vi, struct conn *conn, int own)
 }
 
 /*
- * Accepts a request on a VI. Sets *over if the request is used up, so that it cannot be accepted
+ * Accepts a connection request on a VI. Sets *over if the request is used up, so that it cannot be accepted
  * again.
  */
 static VIP_RETURN accept_on(struct vi *vi, struct conn *conn, bool *over, int own)

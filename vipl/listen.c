@@ -7,7 +7,7 @@
  * A discriminator is a string of bytes, and a qualifier is a port on some transports. So the hash
  * of a discriminator selects PROBES qualifiers. The listener takes the first that is free, and a
  * client asks at one after the other. The program that answers may not know the discriminator, and
- * uDAPL 1.2 cannot say why a request is rejected. So a rejection is taken for that of a program
+ * uDAPL 1.2 cannot say why a connection request is rejected. So a rejection is taken for that of a program
  * without libvipl, as if nobody listened; "no match" and VipConnectReject() are sent in the private
  * data of an acceptance that leads to no VI.
  */
@@ -109,7 +109,7 @@ static struct listener *listener_get_locked(struct nic *nic, const struct net_ad
 }
 
 /*
- * Takes the request of the first client that has not given up yet, and rejects those before it.
+ * Takes the connection request of the first client that has not given up yet, and rejects those before it.
  * Returns NULL if there is none.
  */
 static struct conn *listener_take(struct listener *l)
@@ -143,7 +143,7 @@ static void wait_cancelled(void *arg)
 	pthread_mutex_unlock(&l->nic->lock);
 }
 
-/* Waits for a client. Returns its request, or NULL if the time expires. nic->lock is held. */
+/* Waits for a client. Returns its connection request, or NULL if the time expires. nic->lock is held. */
 static struct conn *listener_wait_locked(struct nic *nic, struct listener *l, uint64_t until,
 					 int own)
 {
@@ -194,7 +194,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE handle, VIP_NET_ADDRESS *local_addr, VI
 }
 
 /*
- * Answers a request with a verdict other than WIRE_ACCEPTS. If that is not possible, the request is
+ * Answers a connection request with a verdict other than WIRE_ACCEPTS. If that is not possible, the request is
  * rejected, which means to the client that nobody listens. `attr` is the attributes that the client's
  * VI does not match, or NULL.
  */
@@ -213,7 +213,7 @@ void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 }
 
 /*
- * Queues a client's request at its listener. Returns false if there is none, or its queue is full.
+ * Queues a client's connection request at its listener. Returns false if there is none, or its queue is full.
  */
 static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		    const struct net_addr *remote)
@@ -238,7 +238,7 @@ static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *
 	return true;
 }
 
-/* Handles a request that has come to one of the NIC's doors. */
+/* Handles a connection request that has come to one of the NIC's doors. */
 void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 {
 	struct wire_hello hello;
@@ -273,7 +273,7 @@ static void free_conns(struct conn *conn)
 	}
 }
 
-/* Frees listeners, doors and requests. The IA is closed, which has freed its objects. */
+/* Frees listeners, doors and connection requests. The IA is closed, which has freed its objects. */
 void listen_free_all(struct nic *nic)
 {
 	struct listener *l;

@@ -160,7 +160,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 	}
 }
 
-/* Handles a peer's request. Returns false if no VI waits for it. nic->lock is held. */
+/* Handles a peer's connection request. Returns false if no VI waits for it. nic->lock is held. */
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		  const struct net_addr *remote)
 {

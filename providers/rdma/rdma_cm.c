@@ -154,7 +154,7 @@ static void learn_port(struct rdma_ep *ep, struct rdma_cm_id *id)
 	datp_unlock(&ep->base.lock);
 }
 
-/* The address and the route have been resolved, and the request can be sent. Service thread. */
+/* The address and the route have been resolved, and the connection request can be sent. Service thread. */
 static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	int err = rdma_qp_begin(ep, conn->id);
@@ -236,7 +236,7 @@ static void cr_prepare(struct datp_cr *base, void *arg)
 }
 
 /*
- * Rejects a request. `word` is that of a consumer's rejection, or the one that asks for the second
+ * Rejects a connection request. `word` is that of a consumer's rejection, or the one that asks for the second
  * part; with NULL, the peer sees the same as if no program listened. Service thread.
  */
 static void refuse(struct rdma_ia *ia, struct rdma_cm_id *id, const unsigned char *word)
@@ -319,7 +319,7 @@ static void fit_offer(const struct rdma_ia *ia, const struct rdma_conn_param *of
 		param->responder_resources = 1;
 }
 
-/* A failure from here on is reported by an event, because the request is used up. */
+/* A failure from here on is reported by an event, because the connection request is used up. */
 static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 				  const struct rdma_conn_param *offer)
 {
@@ -371,7 +371,7 @@ void rdma_cr_reject(struct datp_cr *base)
 	unsigned char word[RDMA_REJECT_BYTES];
 
 	rdma_wire_reject(word);
-	/* if the sender of the request has gone, the request needs no answer */
+	/* if the sender of the connection request has gone, the request needs no answer */
 	if (cr->id)
 		rdma_reject(cr->id, word, sizeof(word));
 }
@@ -407,7 +407,7 @@ enum datp_err rdma_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 /* ------------------------------------------------------------------ established */
 
 /*
- * The number of reads in each direction that the reply to an active side's request allows. They are
+ * The number of reads in each direction that the reply to an active side's connection request allows. They are
  * seen from this side: it may read as many as the peer serves, and vice versa. siw exchanges the
  * two numbers.
  */
@@ -601,7 +601,7 @@ static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-/* Sends one more request, with an id of its own. Returns false if it cannot be sent. */
+/* Sends one more connection request, with an id of its own. Returns false if it cannot be sent. */
 static bool send_another(struct rdma_conn *conn)
 {
 	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
@@ -623,7 +623,7 @@ void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep)
 }
 
 /*
- * Sends the same request once more, after a pause if it is not the first time. Returns false if
+ * Sends the same connection request once more, after a pause if it is not the first time. Returns false if
  * this has been tried often enough, or fails.
  */
 static bool ask_again(struct rdma_conn *conn)
@@ -683,7 +683,7 @@ void rdma_connect_result(struct rdma_conn *conn, int err)
 
 /*
  * The peer's connection manager knows the number of our queue pair from a connection whose end it
- * has missed, or from an earlier request of this attempt. It gives up that connection when it says
+ * has missed, or from an earlier connection request of this attempt. It gives up that connection when it says
  * so, or when it receives the message that ends the request, which may be later than the next
  * request: hence the pauses. After that the same request is valid.
  */

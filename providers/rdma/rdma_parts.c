@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Private data that arrive in two requests: the list of first parts that wait for their second
+ * Private data that arrive in two connection requests: the list of first parts that wait for their second
  * part. Invariant: there is at most one for each queue pair of a peer, and only a few in all; a
  * peer that sends only first parts makes other peers lose theirs, but cannot use up memory. Service
  * thread.

@@ -15,11 +15,11 @@
  * writes of length 0, the nudges, make the passive side read its socket. The passive side must not
  * do the same, because siw's active side treats data that arrive with the reply as an error.
  *
- * Asking again. A request that the peer's connection manager took for a stale connection is sent
+ * Asking again. A connection request that the peer's connection manager took for a stale connection is sent
  * once more.
  *
  * Limits. The kernel waits 69 seconds for a peer that does not send the RTU after an accept, or does not answer
- * the end of a connection, and longer if the peer's request has asked for that. A peer that has
+ * the end of a connection, and longer if the peer's connection request has asked for that. A peer that has
  * stopped, or means harm, would keep endpoints and ids for so long; so the wait ends after
  * handshake_ms.
  */

@@ -25,10 +25,10 @@ uint16_t rdma_wire_port(uint64_t qual)
  * InfiniBand pads private data with zeros to the size of the message, and programs need the size
  * that was sent. So the length follows in the last bytes of the padding, after a mark. A peer that
  * does not know the mark sees padding; private data without a mark count in full. If there is no
- * room for the mark, or if data of the full size end like a mark, the retry count of the request
+ * room for the mark, or if data of the full size end like a mark, the retry count of the connection request
  * carries the length.
  *
- * A request has no room for the 64 bytes that the standard promises. Longer private data go in two
+ * A connection request has no room for the 64 bytes that the standard promises. Longer private data go in two
  * requests: the first is rejected with a word that asks for the rest (rdma_parts.c). Only OpenDAT
  * peers understand that, and only they can receive so much.
  */
@@ -66,7 +66,7 @@ static bool ends_in_mark(const unsigned char *data, uint32_t size)
 }
 
 /*
- * If a request has no room for the trailer, its retry count, which the device carries to the peer,
+ * If a connection request has no room for the trailer, its retry count, which the device carries to the peer,
  * gives the length: one retry less for each missing byte. TRAILER retries less mean that no byte is
  * missing, although the data end like a trailer.
  */
@@ -147,7 +147,7 @@ static bool zero(const unsigned char *data, uint32_t from, uint32_t to)
 }
 
 /*
- * Returns the length that a request's retry count gives: the reverse of retries_that_tell().
+ * Returns the length that a connection request's retry count gives: the reverse of retries_that_tell().
  * Another implementation may set a low retry count for reasons of its own. Then bytes are cut off its private data only if
  * they are zero.
  */

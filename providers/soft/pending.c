@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Incoming connections that are not established yet, and the limits on them. Each uses a descriptor, and any process that
- * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its
+ * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its connection
  * request, to send the RTU after an accept, and to hang up after a refusal. A connection that exceeds it is closed. The number of
  * connections without a request is limited, too: beyond it the oldest is closed, since an honest peer sends its request at
  * once. A connection that waits until the program here accepts or rejects it has no time limit, but one process cannot use
@@ -17,7 +17,7 @@
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
 #define REQUEST_MIN 64u
-#define RESERVE	    16u /* the last sixteenth of the descriptors is not for a process whose requests hold half of all */
+#define RESERVE	    16u /* the last sixteenth of the descriptors is not for a process whose connection requests hold half of all */
 #define LOOKS	    4 /* checks within the time limit */
 
 static uint64_t now_ms(void)

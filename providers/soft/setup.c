@@ -170,7 +170,7 @@ static int listener_accept(struct soft_ia *ia, int listener)
 }
 
 /*
- * One connection at a time. The service point is not accessed once its request may have been read,
+ * One connection at a time. The service point is not accessed once its connection request may have been read,
  * because that may be the last one that it wanted.
  */
 static void listener_event(void *arg, uint32_t events)
@@ -199,7 +199,7 @@ static void listener_event(void *arg, uint32_t events)
 	if (soft_socket_watch(sock))
 		soft_socket_end(sock);
 	else
-		soft_socket_read(sock); /* mostly the request has arrived by now */
+		soft_socket_read(sock); /* mostly the connection request has arrived by now */
 }
 
 static enum datp_err listener_open(struct soft_sp *sp, const struct sockaddr_storage *sa,
@@ -254,7 +254,7 @@ void soft_sp_close(struct datp_sp *base)
 	datp_fork_unlist(&sp->fork_fd);
 	close(sp->fd);
 	datp_fork_release(&own);
-	/* requests over connections that were accepted before are refused, as if no program listened */
+	/* connection requests over connections that were accepted before are refused, as if no program listened */
 	while (busy) {
 		datp_lock(&ia->lock);
 		for (struct soft_socket *s = ia->sockets; s; s = s->next)
@@ -370,7 +370,7 @@ static void stale_now(struct datp_ep *base)
 }
 
 /*
- * Moves the socket of a request to the accepting endpoint and answers. Returns false if the active
+ * Moves the socket of a connection request to the accepting endpoint and answers. Returns false if the active
  * side has gone. EP lock, so whoever ends this connection has either done that before, or finds the
  * socket by which to tell the peer.
  */
@@ -607,7 +607,7 @@ static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *m
 	uint32_t sender_id = msg->intro.my_sender_id;
 	struct soft_peer *peer;
 
-	/* the peer has the sender ID that our request gave it, or one that it got before */
+	/* the peer has the sender ID that our connection request gave it, or one that it got before */
 	if (sock->peer || *arena_fd < 0 || !msg->intro.sender_id ||
 	    msg->intro.sender_id >= SOFT_PORT_MAX ||
 	    (sender_id != sock->sender_id && !soft_sender_id_is_of(ia, sender_id, msg->intro.id)))

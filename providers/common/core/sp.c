@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns service points. Invariant: a request is accepted under the service point lock and only while
+ * Owns service points. Invariant: a connection request is accepted under the service point lock and only while
  * the point is not `closed`; so a free either comes first, or finds the request with its CR
  * created, and an RSP creates at most one. An RSP that has had its request is used up: from then on
  * it has no qualifier and no EVD, but its handle stays valid until rsp_free().
@@ -71,7 +71,7 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
 	return found;
 }
 
-/* relaxed: a request that is arriving at another point gets its own value meanwhile */
+/* relaxed: a connection request that is arriving at another point gets its own value meanwhile */
 static void forget_in(struct datp_sp **where, struct datp_sp *sp)
 {
 	if (__atomic_load_n(where, __ATOMIC_RELAXED) == sp)
@@ -191,7 +191,7 @@ static struct datp_sp *used_up_find(struct datp_ia *ia, uint64_t qual)
 	return sp;
 }
 
-/* Returns true if an RSP at the qualifier has had its request, and is not on the list yet. */
+/* Returns true if an RSP at the qualifier has had its connection request, and is not on the list yet. */
 static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
 {
 	struct ia_priv *priv = ia_priv(ia);
@@ -237,7 +237,7 @@ static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 }
 
 /*
- * As soon as the request of an RSP can be seen, a thread that wants to use the qualifier again finds
+ * As soon as the connection request of an RSP can be seen, a thread that wants to use the qualifier again finds
  * the RSP either on the list, or `arriving` among the live ones.
  */
 void rsp_used(struct datp_sp *sp)
@@ -260,7 +260,7 @@ void rsp_used(struct datp_sp *sp)
 	datp_loop_call(ia, close_used_up, sp);
 }
 
-/* Ends an RSP that has been retired after its one request arrived; the endpoint now belongs to that request. */
+/* Ends an RSP that has been retired after its one connection request arrived; the endpoint now belongs to that request. */
 static void used_up_end(struct datp_sp *sp)
 {
 	await_arrived(sp);
@@ -377,7 +377,7 @@ static enum datp_err sp_create(struct datp_ia *ia, enum datp_type type, DAT_EVD_
 	if (err)
 		goto release;
 	/*
-	 * The first request may arrive before sp_listen returns, and its event contains the handle.
+	 * The first connection request may arrive before sp_listen returns, and its event contains the handle.
 	 */
 	err = obj_publish(sp);
 	if (err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns both ends of a client's connection. Invariant: a connection request that VipConnectWait() has returned
+ * Owns both sides of a client's connection. Invariant: a connection request that VipConnectWait() has returned
  * is on nic->conns until it is accepted, rejected, or known to be dead; if an acceptance fails
  * because of attributes, nothing has been sent to the client.
  */

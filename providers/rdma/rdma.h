@@ -333,8 +333,8 @@ struct rdma_ep {
 	/* its wr_id without the low bits; NULL if it has completed, or may never complete */
 	const void *owed_last;
 	bool last_taken; /* the device says that it takes no more receives of the SRQ (EP lock) */
-	struct rdma_staged *staged, **staged_end; /* EP lock */
-	struct datp_node *early, **early_end;	  /* receives that have completed before `up` (EP lock) */
+	struct rdma_staged *staged, **staged_tail; /* EP lock */
+	struct datp_node *early, **early_tail;	  /* receives that have completed before `up` (EP lock) */
 	/* by index in the ring: the request is complete, but some request before it is not (EP lock) */
 	unsigned char *overtook;
 	/*

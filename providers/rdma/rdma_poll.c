@@ -79,9 +79,9 @@ static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint64_t
 	wqe->len = len;
 	wqe->node.next = NULL;
 	if (!ep->early)
-		ep->early_end = &ep->early;
-	*ep->early_end = &wqe->node;
-	ep->early_end = &wqe->node.next;
+		ep->early_tail = &ep->early;
+	*ep->early_tail = &wqe->node;
+	ep->early_tail = &wqe->node.next;
 	rdma_ep_heard_locked(ep);
 }
 

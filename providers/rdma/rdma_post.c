@@ -456,9 +456,9 @@ static enum datp_err stage_locked(struct rdma_ep *ep, struct datp_wqe *wqe,
 	staged->n = n;
 	memcpy(staged->sge, sge, (size_t)n * sizeof(*sge));
 	if (!ep->staged)
-		ep->staged_end = &ep->staged;
-	*ep->staged_end = staged;
-	ep->staged_end = &staged->next;
+		ep->staged_tail = &ep->staged;
+	*ep->staged_tail = staged;
+	ep->staged_tail = &staged->next;
 	rdma_accept_after_receive_locked(ep);
 	return DATP_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ring of an EVD, from both ends: senders reserve and publish cells, the owner takes them. */
+/* The ring of an EVD, from both sides: senders reserve and publish cells, the owner takes them. */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
 

@@ -155,7 +155,7 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 		return err;
 	datp_bias_init(&ep->bias);
 	ep->port = ep->port_mem.addr;
-	ep->unexpected_end = &ep->unexpected;
+	ep->unexpected_tail = &ep->unexpected;
 	ep->soft_mark = ep->hard_mark = -1;
 	base->local_port =
 		(uint64_t)atomic_fetch_add_explicit(&ia->next_qual, 1, memory_order_relaxed) << 32 |

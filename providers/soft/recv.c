@@ -221,7 +221,7 @@ static void deliver_unexpected(struct soft_ep *ep)
 		status = receive_copy(ep, pz, sge, count, p);
 		ep->unexpected = m->next;
 		if (!ep->unexpected)
-			ep->unexpected_end = &ep->unexpected;
+			ep->unexpected_tail = &ep->unexpected;
 		ep->unexpected_count--;
 		receive_done(ep, wqe, status, p->len, p->solicited, NULL, NULL);
 		unexpected_free(m);
@@ -253,7 +253,7 @@ void soft_recv_discard(struct soft_ep *ep)
 		ep->unexpected = m->next;
 		unexpected_free(m);
 	}
-	ep->unexpected_end = &ep->unexpected;
+	ep->unexpected_tail = &ep->unexpected;
 	ep->unexpected_count = 0;
 }
 
@@ -309,8 +309,8 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 		soft_copy_short(m->data, payload->data, payload->len);
 		m->payload.data = m->data;
 	}
-	*ep->unexpected_end = m;
-	ep->unexpected_end = &m->next;
+	*ep->unexpected_tail = m;
+	ep->unexpected_tail = &m->next;
 	if (!ep->unexpected_count++)
 		soft_unready_watch(ep);
 }

@@ -126,7 +126,7 @@ void soft_ep_cancel(struct soft_ep *ep)
 		ep->socket = NULL;
 		sock->ep = NULL;
 		/*
-		 * The other end then hangs up, and the service thread ends the socket. But if the
+		 * The listener then hangs up, and the service thread ends the socket. But if the
 		 * service thread is handling the answer just now, it sends the cancel, and the
 		 * socket may have become the liveness socket of the two IAs.
 		 */

@@ -94,11 +94,11 @@ static bool socket_send_now(struct soft_socket *sock, const struct soft_msg *msg
 										-1);
 }
 
-/* Sends one byte, which makes the service thread at the other end check its queues. */
+/* Sends one byte, which makes the peer's service thread check its queues. */
 static bool socket_notify_now(struct soft_socket *sock)
 {
 	/*
-	 * The flags hold for this call, whatever those of the socket are, and the peer has only the other end of it.
+	 * The flags hold for this call, whatever those of the socket are, and the peer only has the other socket of the pair.
 	 * send() is not used, because it is a cancellation point, and this thread may be in the middle of a post.
 	 */
 	return syscall(SYS_sendto, sock->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == 1;
@@ -145,7 +145,7 @@ static void socket_flush_locked(struct soft_socket *sock)
 		free(out);
 	}
 	if (!sock->out) {
-		sock->out_end = &sock->out;
+		sock->out_tail = &sock->out;
 		if (sock->notify_owed && (socket_notify_now(sock) || !is_busy(errno)))
 			sock->notify_owed = false;
 	}
@@ -269,8 +269,8 @@ bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, s
 	*spare = NULL;
 	out->next = NULL;
 	memcpy(out->bytes, msg, out->len);
-	*sock->out_end = out;
-	sock->out_end = &out->next;
+	*sock->out_tail = out;
+	sock->out_tail = &out->next;
 	if (first)
 		socket_await_room(sock, error);
 	return true;
@@ -428,7 +428,7 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 	datp_fork_list(&sock->fork_fd, fd);
 	sock->pid = pid;
 	sock->active = active;
-	sock->out_end = &sock->out;
+	sock->out_tail = &sock->out;
 	datp_lock(&ia->lock);
 	sock->next = ia->sockets;
 	sock->prev = &ia->sockets;

@@ -53,7 +53,7 @@ struct soft_socket {
 	bool answered;	  /* active: the answer is being handled, and its handler reports a cancel */
 	uint32_t sender_id;    /* active: what we gave the peer, not yet known to be used */
 	uint32_t my_sender_id; /* ours in the peer's rings, by this connection */
-	struct soft_out *out, **out_end;  /* messages that the kernel did not accept at once */
+	struct soft_out *out, **out_tail;  /* messages that the kernel did not accept at once */
 	bool notify_owed;		  /* a notification waits behind them */
 	bool out_wanted;		  /* messages wait, and the watch does not poll for room yet */
 	bool starved;			  /* messages wait for kernel memory; see soft_sockets_retry() */
@@ -69,7 +69,7 @@ struct soft_socket {
  * (pending.c).
  */
 struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool active);
-/* Sends a message, with our arena if it is a REQ or REP. Returns false if the other end has gone. ia.lock held. */
+/* Sends a message, with our arena if it is a REQ or REP. Returns false if the peer has gone. ia.lock held. */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /*
  * The same for the message about the end of a connection (SOFT_MSG_DISC), which must not be lost if there is no memory to

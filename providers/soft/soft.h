@@ -285,7 +285,7 @@ struct soft_ep {
 	 */
 	bool deferred;
 	bool place_expired; /* a message of this connection has held up the ring as long as the bound: none does any more */
-	struct soft_unexpected *unexpected, **unexpected_end;
+	struct soft_unexpected *unexpected, **unexpected_tail;
 	uint32_t unexpected_count;
 
 	/* Establishment; soft_ia.lock for the pointer. */
@@ -349,7 +349,7 @@ struct soft_srq {
 	struct soft_srqe *ring; /* posted and not taken; SRQ lock */
 	uint32_t mask, posted, taken;
 	int32_t low;				/* armed low watermark, 0: none */
-	struct soft_ep *stalled, **stalled_end; /* endpoints that found it empty, oldest first */
+	struct soft_ep *stalled, **stalled_tail; /* endpoints that found it empty, oldest first */
 };
 
 struct soft_srqe {

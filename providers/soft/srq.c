@@ -33,7 +33,7 @@ enum datp_err soft_srq_create(struct datp_srq *base)
 
 	srq->ring = calloc(size, sizeof *srq->ring);
 	srq->mask = size - 1;
-	srq->stalled_end = &srq->stalled;
+	srq->stalled_tail = &srq->stalled;
 	return srq->ring ? DATP_OK : DATP_ERR_SRQ;
 }
 
@@ -82,7 +82,7 @@ static void stalled_unlink(struct soft_srq *srq, struct soft_ep **at)
 
 	*at = ep->srq_next;
 	if (!*at)
-		srq->stalled_end = at;
+		srq->stalled_tail = at;
 	ep->srq_stalled = false;
 }
 
@@ -147,8 +147,8 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 	if (srq->taken == srq->posted) {
 		if (!ep->srq_stalled) {
 			ep->srq_next = NULL;
-			*srq->stalled_end = ep;
-			srq->stalled_end = &ep->srq_next;
+			*srq->stalled_tail = ep;
+			srq->stalled_tail = &ep->srq_next;
 			ep->srq_stalled = true;
 		}
 	} else {

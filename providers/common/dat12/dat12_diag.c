@@ -71,7 +71,7 @@ static const char *segment_fault(struct datp_ia *of, const struct datp_pz *pz, b
 	return fault;
 }
 
-/* Appends where the region is that a segment reaches beyond, and by how many bytes at each end. */
+/* Appends where the region is that a segment reaches beyond, and by how many bytes before its beginning and after its end. */
 static void beyond_append(char *text, size_t size, const struct datp_sge *seg, const struct datp_sge *region)
 {
 	size_t at = strlen(text);

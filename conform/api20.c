@@ -16,26 +16,26 @@ static struct {
 		DAT_LMR_CONTEXT context;
 		DAT_LMR_HANDLE lmr;
 	} *all;			/* under the lock, like the two below */
-	size_t count, room;
+	size_t count, size;
 } regions = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void region_keep(DAT_LMR_CONTEXT context, DAT_LMR_HANDLE lmr)
 {
 	pthread_mutex_lock(&regions.lock);
-	if (regions.count == regions.room) {
-		size_t room = 2 * regions.room + 64;
-		struct region *all = realloc(regions.all, room * sizeof(*all));
+	if (regions.count == regions.size) {
+		size_t size = 2 * regions.size + 64;
+		struct region *all = realloc(regions.all, size * sizeof(*all));
 
 		if (!all)
 			abort();
 		regions.all = all;
-		regions.room = room;
+		regions.size = size;
 	}
 	regions.all[regions.count++] = (struct region){ context, lmr };
 	pthread_mutex_unlock(&regions.lock);
 }
 
-/* The last one, because a provider may use a context again. */
+/* Returns the latest region with this context, because a provider may use a context again. */
 static DAT_LMR_HANDLE region_find(DAT_LMR_CONTEXT context)
 {
 	DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;

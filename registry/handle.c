@@ -108,7 +108,7 @@ void ia_drop_locked(unsigned int handle)
  * Returns which of two handles of one object programs know: the one whose table the object begins
  * with now. A wrapper returns the object of the IA beneath with the wrapper's own table in its
  * first word; only the wrapper uses the handle of the IA beneath. If a provider returned the same
- * object twice, it is the newer handle, a.
+ * object twice, it is the first argument.
  */
 static unsigned int ia_uppermost(unsigned int a, unsigned int b, DAT_IA_HANDLE object)
 {

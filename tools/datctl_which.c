@@ -3,7 +3,7 @@
  * datctl which: the files that make up the registry, in the order in which they are searched, and
  * the library of one adapter.
  *
- * Invariant: a library is searched for in a child process, because its constructors run there.
+ * Invariant: a library is loaded only in a child process, because loading it runs its constructors.
  */
 #include "config.h"
 

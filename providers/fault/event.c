@@ -85,14 +85,14 @@ void fault_break(struct fault *fault, DAT_EP_HANDLE ep, bool broken)
 	disconnect(fault, ep);
 }
 
-void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how)
+void fault_attempt_fail(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how)
 {
 	struct fault_ep *at;
 
 	pthread_mutex_lock(&fault->lock);
 	at = ep_get_locked(fault, ep);
 	if (at)
-		at->doom = how;
+		at->fails_with = how;
 	pthread_mutex_unlock(&fault->lock);
 }
 
@@ -237,15 +237,15 @@ static bool connection(struct fault *fault, DAT_EVENT *event)
 {
 	DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
 	struct fault_ep *at;
-	bool shown = true, doomed = false;
+	bool shown = true, fails = false;
 
 	pthread_mutex_lock(&fault->lock);
 	at = ep_find_locked(fault, conn->ep_handle);
-	if (at && event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED && at->doom) {
-		event->event_number = at->doom;
+	if (at && event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED && at->fails_with) {
+		event->event_number = at->fails_with;
 		conn->private_data_size = 0;
-		at->doom = (DAT_EVENT_NUMBER)0;
-		at->over = doomed = true;
+		at->fails_with = (DAT_EVENT_NUMBER)0;
+		at->over = fails = true;
 	} else if (at && event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
 		shown = !at->over;
 		if (at->broken)
@@ -255,10 +255,10 @@ static bool connection(struct fault *fault, DAT_EVENT *event)
 		shown = !at->over;
 		at->over = at->broken = false;
 	} else if (at) {
-		at->doom = (DAT_EVENT_NUMBER)0;
+		at->fails_with = (DAT_EVENT_NUMBER)0;
 	}
 	pthread_mutex_unlock(&fault->lock);
-	if (doomed)
+	if (fails)
 		disconnect(fault, conn->ep_handle);
 	return shown;
 }

@@ -143,7 +143,7 @@ static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp
 	case FAULT_EVENT:
 		/* before the call, because the outcome may come before it returns */
 		call->scratch[0] = (uintptr_t)endpoint_of(fault, call);
-		fault_doom(fault, (DAT_EP_HANDLE)(uintptr_t)call->scratch[0],
+		fault_attempt_fail(fault, (DAT_EP_HANDLE)(uintptr_t)call->scratch[0],
 			   (DAT_EVENT_NUMBER)rule->value);
 		return true;
 	case FAULT_ASYNC:
@@ -171,7 +171,7 @@ static void fault_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	struct fault *fault = (struct fault *)wrap;
 
 	if (call->ret != DAT_SUCCESS && call->scratch[0])
-		fault_doom(fault, (DAT_EP_HANDLE)(uintptr_t)call->scratch[0], (DAT_EVENT_NUMBER)0);
+		fault_attempt_fail(fault, (DAT_EP_HANDLE)(uintptr_t)call->scratch[0], (DAT_EVENT_NUMBER)0);
 	if (call->ret != DAT_SUCCESS || !call->made)
 		return;
 	switch (call->id) {

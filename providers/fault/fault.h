@@ -43,7 +43,7 @@ struct fault_ep {
 	DAT_EVD_HANDLE failed_on; /* later successes there are flushed */
 	bool broken;		  /* DISCONNECTED is shown as BROKEN */
 	bool over;		  /* its end has been reported: DISCONNECTED is not shown */
-	DAT_EVENT_NUMBER doom;	  /* the event that replaces ESTABLISHED; 0: none */
+	DAT_EVENT_NUMBER fails_with;	  /* the event that replaces ESTABLISHED; 0: none */
 };
 
 /* An asynchronous error that has not been taken. */
@@ -80,7 +80,7 @@ void fault_nap(uint32_t ms);
 
 /* event.c */
 void fault_break(struct fault *fault, DAT_EP_HANDLE ep, bool broken);
-void fault_doom(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how);
+void fault_attempt_fail(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how);
 void fault_forget(struct fault *fault, DAT_EP_HANDLE ep);
 void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
 		      DAT_EVD_HANDLE evd);

@@ -113,7 +113,7 @@ static void unlink_locked(struct rdma_conn *conn)
 		conn->next->prev = conn->prev;
 }
 
-/* The connection has been unlinked. */
+/* Frees a connection that has been unlinked. */
 static void conn_destroy(struct rdma_conn *conn)
 {
 	if (conn->id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The GIDs of a RoCE port, of which gid= and roce= in dat.conf choose. Invariant: an adapter never opens with another GID than
- * its line asks for.
+ * Chooses the GID of a RoCE port that an adapter uses, by gid= and roce= in dat.conf. Invariant: an adapter never opens with
+ * another GID than its line asks for.
  *
  * rdma_cm has no call that chooses a GID. It takes the GID of the local address, in the version of RoCE that the administrator
  * has set for the port. So an index stands for the address of its GID, and what rdma_cm would not take is refused.
@@ -62,7 +62,7 @@ static bool gid_read(const struct rdma_ia *ia, int index, struct gid *gid)
 	return true;
 }
 
-/* Returns false if the GID is not an IPv4 address, which it contains as an IPv6 address does (::ffff:10.0.0.1). */
+/* Returns the IPv4 address in an IPv4-mapped GID (::ffff:10.0.0.1), or false if the GID is not one. */
 static bool gid_is_ipv4(const struct gid *gid, struct in_addr *address)
 {
 	memcpy(address, &gid->value.s6_addr[12], sizeof(*address));

@@ -40,8 +40,8 @@ static void say_no_window(const struct rdma_ia *ia, int why)
 }
 
 /*
- * Registers the range, or creates a window that is bound later. The bind of a window could not be deferred behind the
- * requests that are. EP lock.
+ * Registers the range, or creates a window that is bound later. While requests are deferred it registers, because the bind of a
+ * window could not be deferred behind them. EP lock.
  */
 static enum datp_err range_new(struct rdma_ep *ep, const struct datp_rmr *rmr,
 			       const struct rdma_lmr *lmr, const struct ibv_mw_bind_info *info,
@@ -64,8 +64,8 @@ static enum datp_err range_new(struct rdma_ep *ep, const struct datp_rmr *rmr,
 			say_no_window(ia, errno);
 	} else {
 		/*
-		 * For verbs, a region with the right to remote writes needs that to local writes
-		 * too; the consumer has no local name for it.
+		 * Verbs require the right to local writes for a region with the right to remote writes.
+		 * The consumer does not get the lkey.
 		 */
 		range->mr = ibv_reg_mr(pd, (void *)(uintptr_t)info->addr, info->length,
 				       range->written ? access | IBV_ACCESS_LOCAL_WRITE : access);
@@ -204,7 +204,7 @@ static enum datp_err post_range(struct rdma_ep *ep, struct datp_wqe *wqe, struct
 
 /*
  * Creates a range, and posts the request that completes its bind; if the device turns out to have
- * no windows, this is done a second time without. `*range` is NULL for an unbind, and after an
+ * no windows, this is done once more with a registration. `*range` is NULL for an unbind, and after an
  * error.
  */
 static enum datp_err range_bind(struct rdma_ep *ep, struct datp_wqe *wqe, const struct rdma_rmr *rmr,

@@ -7,7 +7,7 @@
 
 /* Returns the port that stands for a connection qualifier, or 0 if none does. */
 uint16_t rdma_wire_port(uint64_t qual);
-/* The private data of a rejection are those behind its word. */
+/* The messages that carry private data. In a rejection they follow the word of rdma_wire_reject(). */
 enum rdma_message { RDMA_REQUEST, RDMA_REPLY, RDMA_REJECTION };
 /* Writes private data into `wire` as they are sent; sets private_data, its length and the retry count in `param`. */
 void rdma_wire_pack(const struct rdma_kind *kind, enum rdma_message what, const void *data,
@@ -18,11 +18,11 @@ uint32_t rdma_wire_length(const struct rdma_kind *kind, enum rdma_message what,
 /* Returns true if the consumer does not get all that was sent: the rest is not padding. */
 bool rdma_wire_is_cut(const struct rdma_kind *kind, enum rdma_message what,
 		      const struct rdma_conn_param *param);
-/* Returns true if private data are longer than a request, and go in two parts, 1 and 2, each in a request of its own. */
+/* Returns true if private data do not fit into a connection request, and go in two parts, 1 and 2, each in a request of its own. */
 bool rdma_wire_in_parts(const struct rdma_kind *kind, uint32_t len);
 void rdma_wire_pack_part(const struct rdma_kind *kind, const unsigned char *data, uint32_t len,
 			 int part, unsigned char wire[RDMA_PDATA_MAX]);
-/* Returns which part a request has, or 0 if its data are no part. *total is the length of both. */
+/* Returns which part a connection request carries, or 0 if its data are no part. *total is the length of both. */
 int rdma_wire_part(const struct rdma_kind *kind, const struct rdma_conn_param *param,
 		   uint32_t *total);
 /* The word by which the rejection of a first part asks for the second. */

@@ -224,8 +224,8 @@ static uint32_t ring_wanted(struct soft_ring *ring)
 }
 
 /*
- * Clears the mark, because the owner has been woken. relaxed: a waiter that asks again has been
- * woken, and its new request is left alone. If another sender has taken that request and is stopped
+ * Clears the mark, because the owner has been woken. relaxed: a waiter that asks anew has been woken
+ * before, and the bit of its new request stays set. If another sender has taken that request and is stopped
  * before it wakes anybody, this clears its mark, too; a wake-up is lost only if both happen
  * together.
  */
@@ -285,9 +285,9 @@ uint32_t soft_cq_take_ready_list(struct soft_cq *cq)
 void soft_cq_clear_service(struct soft_cq *cq)
 {
 	/*
-	 * relaxed: a sender that sets it after this rings the doorbell. acquire: the exchange makes
+	 * relaxed: a sender that sets it after this wakes the service thread. acquire: the exchange makes
 	 * the cells of all senders visible that set it before, also of those that found it set and
-	 * did not ring
+	 * woke nobody
 	 */
 	if (atomic_load_explicit(&cq->ring->service, memory_order_relaxed))
 		atomic_exchange_explicit(&cq->ring->service, 0, memory_order_acquire);
@@ -440,8 +440,8 @@ void soft_ring_want_service(struct soft_ring *ring, struct soft_peer *owner)
 		return;
 	soft_peer_wake(owner);
 	/*
-	 * relaxed: this only says that nobody needs to ring again; if the word was cleared and set
-	 * meanwhile, another sender rings, too
+	 * relaxed: this only says that no further sender needs to wake the owner; if the word was cleared and
+	 * set meanwhile, another sender wakes it as well
 	 */
 	atomic_compare_exchange_strong_explicit(&ring->service, &set, SOFT_SERVICE_WANTED | SOFT_SERVICE_RUNG,
 						memory_order_relaxed, memory_order_relaxed);

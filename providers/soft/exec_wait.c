@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waiting for accesses to end. A thread that closes a port or frees memory notes which holding of a
- * direction's execution lock is under way and what this process's own threads are copying, and waits
- * until both are over. exec.c takes and releases that lock, and copies.
+ * Waiting for accesses to end. A thread that closes a port or frees memory notes who holds a direction's
+ * execution lock and what this process's own threads are copying at that time, and waits until that holder has
+ * released the lock and these copies are over. exec.c takes and releases that lock, and copies.
  */
 #include "exec.h"
 #include "bound.h"
@@ -16,7 +16,7 @@
 #define EXEC_LOOK 64 /* rounds between checks whether the holder is alive, and of the time */
 #endif
 
-/* The bits that may change while the execution lock is held. */
+/* The bits of the lock word that may change while one holder keeps the lock. */
 #define EXEC_SAME_HOLDING (SOFT_EXEC_AGAIN | SOFT_EXEC_TARGET | SOFT_EXEC_HELPED)
 
 void soft_exec_look(struct soft_exec_watch *watch, const struct soft_ep *ep, struct soft_port *port)
@@ -78,7 +78,7 @@ void soft_exec_take_back(struct soft_port *port)
 {
 	uint64_t word = atomic_load_explicit(&port->exec_lock, memory_order_relaxed);
 
-	/* the port is this side's, so the target has died; acquire: makes visible what it had written */
+	/* a target that holds the lock of a port of ours is the peer, which has died; acquire: makes visible what it had written */
 	for (unsigned int tries = SOFT_TRIES; tries && (word & SOFT_EXEC_HELD) && (word & SOFT_EXEC_TARGET);
 	     tries--)
 		if (atomic_compare_exchange_weak_explicit(

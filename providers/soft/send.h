@@ -140,7 +140,7 @@ static inline __attribute__((always_inline)) void soft_request_done(struct soft_
 		/* relaxed: read under the EP lock */
 		atomic_store_explicit(&wqe->done, DATP_WQE_SILENT, memory_order_relaxed);
 		sq->finished = wqe->seq + 1;
-		/* release: as a reaper's */
+		/* release: pairs with the acquire of the thread that reuses the slot, as a reaper's does */
 		atomic_store_explicit(&sq->reaped, wqe->seq + 1, memory_order_release);
 	} else {
 		datp_wqe_done(wqe, DAT_DTO_SUCCESS, len, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is printed by default about a connection that has broken: which operation of this side has failed, and why. And about one
- * whose request the other side has ended.
+ * What is printed by default about a connection that has broken: which operation of this side has failed, and why; and about a
+ * connection request whose listener has ended before it answered.
  */
 #include <stdlib.h>
 #include <string.h>

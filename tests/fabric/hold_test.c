@@ -77,7 +77,7 @@ static void server_that_speaks_first_and_hangs_up_is_heard(void)
 	API_CONN_OVER(pair.a.connect, pair.a.ep);
 }
 
-/* The connection ends abruptly before the kept requests have been sent. */
+/* The connection ends abruptly before the deferred requests have been posted. */
 static void requests_that_still_wait_are_flushed(void)
 {
 	begin();
@@ -90,7 +90,7 @@ static void requests_that_still_wait_are_flushed(void)
 	API_EMPTY(pair.b.request);
 }
 
-/* Posts a write, a read, a bind, a suppressed send and a send, which are kept until the peer's message and complete in order. */
+/* Posts a write, a read, a bind, a suppressed send and a send, which are deferred until the peer's message and complete in order. */
 static void post_all_kinds(void)
 {
 	DAT_RMR_TRIPLET target = api_target(&to, 0, BYTES), source = api_target(&to, 1024, BYTES);
@@ -134,7 +134,7 @@ static void first_message_of_the_peer_lets_the_requests_go(void)
 	CHECK_EQ_INT(api_mismatch(from.mem + 2048, BYTES, 2), -1);
 }
 
-/* The client sends and the server answers, as most programs do. No request is kept then. */
+/* The client sends and the server answers, as most programs do. No request is deferred then. */
 static void answers_do_not_wait(void)
 {
 	begin();

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The victim of the tests of attacks: the process over the provider that victim.h describes. */
 #include "victim.h"
 
 #include <string.h>

@@ -131,7 +131,7 @@ static void place_outside_an_extent_is_none(void)
 /* Returns a peer whose arena is this one, mapped as by another process. */
 static struct soft_peer other_process(void)
 {
-	return (struct soft_peer){ .ia = ia, .arena_fd = ia->arena->fd, .name = 1 };
+	return (struct soft_peer){ .ia = ia, .arena_fd = ia->arena->fd, .sender_id = 1 };
 }
 
 static void only_memory_that_a_peer_has_is_mapped(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Short RDMA writes into memory that the initiator maps, under the model checker: each is executed once, whichever side
- * looks at the queue meanwhile; and after the end of the connection or of the region nobody touches the memory, also if
+ * looks at the queue meanwhile; and after the end of the connection or the deregistration nobody touches the memory, also if
  * the initiator dies or is stopped in the middle.
  */
 #include "tests/soft/model_world.h"
@@ -166,7 +166,10 @@ static bool write_plainly(void)
 	return world_write(&world.a, &world.a.out[0], &world.b.in[0], SHORT);
 }
 
-/* An attempt that fails costs a lock, so none is made until a request could have been short again. */
+/*
+ * A short write that finds its memory unmapped has taken the execution lock in vain. So soft_ep.maps, which each request over
+ * the general way sets, says whether the short way is tried.
+ */
 static void short_way_is_tried_where_memory_is_mapped(void)
 {
 	struct soft_mr *mr = &world.ia->mr[1];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The transport and the registry that core_null.h describes. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>

@@ -473,7 +473,7 @@ static void sent_before_disconnect_is_received(void)
 		expect_recv(&a, i, VIP_STATUS_OP_RECEIVE);
 }
 
-/* Also if its queues are empty. */
+/* This holds also if the queues of the VI are empty. */
 static void a_vi_that_is_not_idle_is_neither_destroyed_nor_changed(void)
 {
 	VIP_CONN_HANDLE conn = hear(check_patience_ms());

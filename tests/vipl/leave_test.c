@@ -9,7 +9,7 @@
 
 #include "world.h"
 
-static struct side s;		/* of the test, which is the server, and whose errors the library prints */
+static struct side s;		/* of the test, which is the server; the library prints this side's errors */
 static struct side c;		/* of the peer, which is the client */
 static pid_t peer;
 

@@ -87,7 +87,7 @@ void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
  */
 static bool claim_locked(struct datp_ep *ep, unsigned int states)
 {
-	if (!ep_listens_locked(ep, states))
+	if (!ep_may_be_pinned_locked(ep, states))
 		return false;
 	ep_priv(ep)->ending = true;
 	ep_pin_locked(ep);
@@ -203,7 +203,7 @@ enum datp_err ep_connect(struct datp_ep *ep, const struct cm_connect *how)
 	 * A thread that has taken the outcome may have freed the endpoint by now. A timer that is set under this lock while
 	 * the endpoint is not dying is cancelled when it is freed.
 	 */
-	if (ep_listens_locked(ep, ACT)) {
+	if (ep_may_be_pinned_locked(ep, ACT)) {
 		priv->give_up = until;
 		datp_timer_set(ep->obj.ia, &priv->timer, until, attempt_timer, ep);
 	}
@@ -242,7 +242,7 @@ DATP_API bool datp_cm_established(struct datp_ep *ep, const void *pdata, uint32_
 	bool active, fresh;
 
 	datp_lock(&ep->lock);
-	fresh = ep_listens_locked(ep, ACT | CMP);
+	fresh = ep_may_be_pinned_locked(ep, ACT | CMP);
 	active = ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
 	if (fresh && ep_move_locked(ep, EP_ESTABLISHED)) {
 		if (active) {

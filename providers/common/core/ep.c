@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------------------ pins */
 
-bool ep_listens_locked(struct datp_ep *ep, unsigned int states)
+bool ep_may_be_pinned_locked(struct datp_ep *ep, unsigned int states)
 {
 	struct ep_priv *priv = ep_priv(ep);
 
@@ -37,7 +37,7 @@ bool ep_pin(struct datp_ep *ep, unsigned int states)
 	bool pinned;
 
 	datp_lock(&ep->lock);
-	pinned = ep_listens_locked(ep, states);
+	pinned = ep_may_be_pinned_locked(ep, states);
 	if (pinned)
 		ep_pin_locked(ep);
 	datp_unlock(&ep->lock);
@@ -49,8 +49,8 @@ void ep_unpin(struct datp_ep *ep)
 	struct ep_priv *priv = ep_priv(ep);
 
 	/*
-	 * Under the lock, which a waiting thread takes once more: so this thread's unlock is over
-	 * when that thread continues.
+	 * The lock is held here, and ep_await_unpinned() takes it after the count is 0. So this thread has left
+	 * datp_unlock(), and does not access the endpoint any more, when the waiting thread continues.
 	 */
 	datp_lock(&ep->lock);
 	/* release: a thread that waits for the unpin sees what this thread did while it held the pin */
@@ -69,8 +69,8 @@ void ep_await_unpinned(struct datp_ep *ep)
 /* ------------------------------------------------------------------ calls */
 
 /*
- * The number of calls for which an endpoint has a reserve if there is no memory: for its end, and for
- * what led to that.
+ * The number of calls that each endpoint reserves for the case that there is no memory: for the end of a connection, and
+ * for the events that lead to it.
  */
 #define EP_CALLS 4u
 
@@ -119,7 +119,7 @@ DATP_API enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_e
 	*call = (struct loop_call){ .fn = call_run, .arg = call, .ep = ep, .ep_fn = fn };
 	datp_lock(&calls_lock);
 	/* the endpoint is being freed, and for example a report of its peer has come: the call counts as cancelled */
-	if (ep_priv(ep)->deaf) {
+	if (ep_priv(ep)->no_calls) {
 		datp_unlock(&calls_lock);
 		loop_call_put(ep->obj.ia, call);
 		return DATP_OK;
@@ -141,7 +141,7 @@ void ep_cancel_calls(struct datp_ep *ep, bool for_ever)
 	struct ep_priv *priv = ep_priv(ep);
 
 	datp_lock(&calls_lock);
-	priv->deaf |= for_ever;
+	priv->no_calls |= for_ever;
 	for (struct loop_call *call = priv->calls; call; call = call->ep_next)
 		call->cancelled = true;
 	priv->calls = NULL;
@@ -277,7 +277,7 @@ drop_parts:
 
 /* ------------------------------------------------------------------ the end */
 
-/* The endpoint has been retired. */
+/* Frees an endpoint that has been retired (obj_retire). */
 static void ep_finish(struct datp_ep *ep)
 {
 	struct ep_priv *priv = ep_priv(ep);
@@ -357,7 +357,7 @@ enum datp_err ep_reset(struct datp_ep *ep)
 		return DATP_OK;
 	if (state != DAT_EP_STATE_DISCONNECTED)
 		return ep_state_error(state);
-	/* The thread that ended the connection may not have left yet. */
+	/* The thread that ended the connection may still have the endpoint pinned. */
 	ep_cancel_calls(ep, false);
 	ep_await_unpinned(ep);
 	err = ep->obj.ia->ops->ep_reset(ep);

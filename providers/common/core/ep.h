@@ -36,7 +36,7 @@ struct ep_priv {
 	struct sockaddr_storage target;
 	uint64_t target_qual; /* on the passive side, the qualifier at which the request arrived */
 	struct loop_call *calls;	/* calls that the service thread still has to make (the calls' lock) */
-	bool deaf;		/* no further call is accepted (the calls' lock) */
+	bool no_calls;		/* no further call is accepted (the calls' lock) */
 	/* the private data of the peer's accept, or of its rejection; valid until reset or free */
 	unsigned char *pdata;
 	/* during an attempt: room for max_private_data bytes of them (EP lock) */
@@ -97,7 +97,7 @@ enum datp_err ep_free(struct datp_ep *ep);
 enum datp_err ep_reset(struct datp_ep *ep);
 void ep_status(struct datp_ep *ep, int *state, bool *recv_idle, bool *request_idle);
 
-/* Pins the endpoint, if ep_listens_locked() is true of it. Returns false otherwise. */
+/* Pins the endpoint, if ep_may_be_pinned_locked() is true of it. Returns false otherwise. */
 bool ep_pin(struct datp_ep *ep, unsigned int states);
 /* Pins the endpoint without a check. EP lock or the calls' lock held. */
 void ep_pin_locked(struct datp_ep *ep);
@@ -109,7 +109,7 @@ void ep_await_unpinned(struct datp_ep *ep);
  */
 void ep_cancel_calls(struct datp_ep *ep, bool for_ever);
 /* Returns true if it is live, in one of the states, and no thread is ending its connection. EP lock held. */
-bool ep_listens_locked(struct datp_ep *ep, unsigned int states);
+bool ep_may_be_pinned_locked(struct datp_ep *ep, unsigned int states);
 
 /* ------------------------------------------------------------------ ep_attr.c */
 

@@ -12,13 +12,13 @@
 struct loop;
 
 /*
- * A pending call. The loop owns it from loop_call_queue() on, and takes it back after it has run.
+ * A pending call. The loop owns it from loop_call_queue() on, and disposes of it after it has run.
  */
 struct loop_call {
 	struct loop_call *next;
 	void (*fn)(void *arg);
 	void *arg;
-	/* For datp_ep_call(), under the lock of all calls: see ep.c. */
+	/* For datp_ep_call(), under calls_lock: see ep.c. */
 	struct loop_call *ep_next;
 	struct datp_ep *ep;
 	void (*ep_fn)(struct datp_ep *ep);

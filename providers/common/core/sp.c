@@ -71,7 +71,7 @@ struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual)
 	return found;
 }
 
-/* relaxed: a connection request that is arriving at another point gets its own value meanwhile */
+/* relaxed: this only clears a pointer to `sp`, and the thread that creates the CR of another point writes another value */
 static void forget_in(struct datp_sp **where, struct datp_sp *sp)
 {
 	if (__atomic_load_n(where, __ATOMIC_RELAXED) == sp)
@@ -237,8 +237,8 @@ static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 }
 
 /*
- * As soon as the connection request of an RSP can be seen, a thread that wants to use the qualifier again finds
- * the RSP either on the list, or `arriving` among the live ones.
+ * Called when the CR of an RSP's connection request exists: puts the RSP on the list of used up ones. So from the time that a
+ * program can see the CR, a thread that wants the qualifier finds the RSP either on the list, or `arriving` among the live ones.
  */
 void rsp_used(struct datp_sp *sp)
 {
@@ -270,7 +270,7 @@ static void used_up_end(struct datp_sp *sp)
 	obj_release(sp);
 }
 
-/* The service point has been retired. */
+/* Closes and releases a service point that has been retired (obj_retire). */
 static void sp_end(struct datp_sp *sp)
 {
 	bool used;

@@ -50,7 +50,7 @@ static DAT_RETURN whole_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGI
 				   DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
 				   DAT_VADDR *registered_address)
 {
-	/* region_description takes one word here, which says nothing */
+	/* region_description is a union that does not fit into a word: its word is 0 */
 	static const struct datp_arg args[] = {
 		{ "ia_handle", DATP_ARG_HANDLE },	 { "mem_type", DATP_ARG_FLAGS },
 		{ "region_description", DATP_ARG_HEX64 }, { "length", DATP_ARG_U64 },
@@ -75,7 +75,7 @@ static DAT_RETURN whole_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGI
 
 static DAT_RETURN whole_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno)
 {
-	/* agent takes one word here, which is not used: dat12_cno_create() itself says why it refuses one */
+	/* agent is a struct that does not fit into a word: its word is 0, and dat12_cno_create() itself says why it refuses one */
 	static const struct datp_arg args[] = {
 		{ "ia_handle", DATP_ARG_HANDLE },
 		{ "agent", DATP_ARG_HEX64 },

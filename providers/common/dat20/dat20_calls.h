@@ -2,7 +2,7 @@
 /*
  * The calls of DAT 2.0, argument by argument, as dat12_calls.h has those of 1.2. Invariant: the types are those of the slot,
  * or wrap_calls20.c does not compile. The five calls that are missing there are missing here, too, and so is
- * dat_extension_op(), whose arguments depend on one of them.
+ * dat_extension_op(), whose arguments depend on the operation.
  */
 #ifndef DAT20_CALLS_H
 #define DAT20_CALLS_H

@@ -13,7 +13,7 @@
 
 /*
  * Reads the attributes of an adapter that the program has not opened. The adapter is open from here
- * to query_close(), because the attributes come from its device and the named ones stay valid so long.
+ * to query_close(), because the attributes come from its device, and the named ones are valid only while it is open.
  */
 static DAT_RETURN query_open(uint32_t nth, const DAT_NAME_PTR name, va_list args)
 {

@@ -511,7 +511,7 @@ static void answer_wrongly(void *arg)
 		hostile_message(&h, &msg, (enum soft_msg_type)how->type);
 		msg.why = DAT_CONNECTION_EVENT_PEER_REJECTED;
 		msg.gen += how->gen;
-		msg.liveness = how->keep;
+		msg.liveness = how->liveness;
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), how->type == SOFT_MSG_REP));
 		CHECK(!hostile_hear(&h, &msg));
 	}

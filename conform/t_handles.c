@@ -80,9 +80,9 @@ static DAT_HANDLE make_cr(void)
 }
 
 /*
- * Returns true if there are objects of this kind: the provider's attributes say so, and, of RMRs,
- * make_live() has made one. A provider that cannot make any has failed the clauses of RMRs, and the
- * tests of other calls go on without.
+ * Returns true if there are objects of this kind: the provider's attributes say so. For RMRs make_live() must also have
+ * created one: a provider that cannot create any fails the clauses of RMRs, and the tests of other calls do without
+ * them.
  */
 static bool kind_there(enum kind kind)
 {

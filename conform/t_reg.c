@@ -125,7 +125,7 @@ CLAUSE_BARE("REG_LIST-05")
 	CHECK_THAT(ret != DAT_SUCCESS || n == 0);
 }
 
-/* The entry of the adapter may be removed after the last close or remain: the adapter opens again. */
+/* Whether or not the adapter's entry is removed after the last close, the adapter can be opened again. */
 CLAUSE_BARE("PROV_FINI-04")
 {
 	static DAT_PROVIDER_INFO infos[64];

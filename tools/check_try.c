@@ -58,7 +58,7 @@ static bool library_try(const struct conf_entry *e)
 }
 
 /* Reports the provider's own reason why it did not register or open, if it has one. */
-static void words_tell(void)
+static void own_reason_report(void)
 {
 	const char *(*why)(void) =
 		(const char *(*)(void))(uintptr_t)loader_symbol(library, "datp_plugin_why");
@@ -154,5 +154,5 @@ void check_try(void *arg)
 	}
 	opened = e->major == 2 ? check_calls20(try->check, e) : check_calls(try->check, e);
 	if (!opened)
-		words_tell();
+		own_reason_report();
 }

@@ -98,9 +98,9 @@ int vi_renew_ep_locked(struct vi *vi)
 }
 
 /*
- * Lets a VI without a tag of its own adopt another tag, unless uDAPL has operations of the VI's endpoint. The program
- * has destroyed the present tag; or the tag is that of an attempt to connect, which has failed, and no descriptor is
- * posted but `posting` ones, whose memory has not been checked yet.
+ * Lets a VI without a tag of its own adopt another tag, in two cases: the program has destroyed the present tag; or the
+ * tag was guessed for an attempt to connect, and no descriptor is queued but `posting` ones, whose memory has not been
+ * checked yet. Neither happens while uDAPL has operations of the VI's endpoint.
  */
 static void vi_forget_ptag_locked(struct vi *vi, uint32_t posting)
 {
@@ -157,7 +157,7 @@ bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle, bool first)
 
 	if (!vi->adopts)
 		return false;
-	vi_forget_ptag_locked(vi, first ? 1 : 0); /* at a segment, the descriptor itself is in memory of the present tag */
+	vi_forget_ptag_locked(vi, first ? 1 : 0); /* a data segment follows a control segment in memory of the present tag */
 	if (vi->uses != NULL || vi->up || vi->feeding) {
 		warn_of_tags(vi, handle);
 		return false;
@@ -188,10 +188,10 @@ void vi_refresh_ep_locked(struct vi *vi)
 }
 
 /*
- * Returns the memory of the VI that was destroyed first, or NULL if no more than DEAD_VIS have been
- * destroyed.
+ * Returns the memory of the VI that was destroyed first, or NULL if no more than DEAD_VIS are on the list for
+ * reuse.
  */
-static struct vi *vi_exhume(struct nic *nic)
+static struct vi *vi_reuse(struct nic *nic)
 {
 	struct vi *vi = NULL;
 
@@ -211,7 +211,7 @@ static struct vi *vi_exhume(struct nic *nic)
 }
 
 /* Puts a destroyed VI on the list for reuse. nic->lock is held. */
-static void vi_lay_down(struct vi *vi)
+static void vi_list_for_reuse(struct vi *vi)
 {
 	struct nic *nic = vi->nic;
 
@@ -225,7 +225,7 @@ static void vi_lay_down(struct vi *vi)
 
 static struct vi *vi_alloc(struct nic *nic)
 {
-	struct vi *vi = vi_exhume(nic);
+	struct vi *vi = vi_reuse(nic);
 
 	if (vi != NULL)
 		return vi;
@@ -243,7 +243,7 @@ static void vi_free(struct vi *vi)
 	free(vi->heads);
 	vi->heads = NULL;
 	pthread_mutex_lock(&vi->nic->lock);
-	vi_lay_down(vi);
+	vi_list_for_reuse(vi);
 	pthread_mutex_unlock(&vi->nic->lock);
 }
 
@@ -354,7 +354,7 @@ put_ptag:
 	return VIP_ERROR_RESOURCE;
 }
 
-static void vi_bury(struct vi *vi)
+static void vi_unlist(struct vi *vi)
 {
 	struct nic *nic = vi->nic;
 	struct vi **at;
@@ -363,7 +363,7 @@ static void vi_bury(struct vi *vi)
 	for (at = &nic->vis; *at != vi; at = &(*at)->next)
 		;
 	*at = vi->next;
-	vi_lay_down(vi);
+	vi_list_for_reuse(vi);
 	pthread_mutex_unlock(&nic->lock);
 }
 
@@ -385,7 +385,7 @@ static void vi_close(struct vi *vi)
 	free(vi->heads);
 	vi->heads = NULL;
 	vi_give_ptag(vi->nic, vi->ptag, vi->adopts);
-	vi_bury(vi);
+	vi_unlist(vi);
 }
 
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)

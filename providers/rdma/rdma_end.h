@@ -13,8 +13,8 @@ void rdma_ep_break(struct rdma_ep *ep);
 /* Called when the last request before a graceful disconnect is complete. EP lock. */
 void rdma_ep_drained_locked(struct rdma_ep *ep);
 /*
- * Ends the connection of an endpoint from the service thread. Over InfiniBand and RoCE, completions that are there by then keep
- * their own errors.
+ * Ends the connection of an endpoint from the service thread. Over InfiniBand and RoCE, completions that are in the CQs by then are
+ * reported with their own errors, not as flushed.
  */
 void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why);
 

@@ -331,7 +331,7 @@ static inline __attribute__((always_inline)) bool rdma_fast_open_locked(const st
 {
 	static const uint8_t not_fast[4] = { DATP_BIND, DAT_COMPLETION_SUPPRESS_FLAG, 0, 0xff };
 
-	_Static_assert(DATP_BIND == 4 && DATP_RDMA_READ < 4 && DATP_WQE_OPEN == 0, "bits that tell");
+	_Static_assert(DATP_BIND == 4 && DATP_RDMA_READ < 4 && DATP_WQE_OPEN == 0, "one bit each distinguishes the other cases");
 	return !(rdma_slot_word((const char *)wqe + offsetof(struct datp_wqe, op)) &
 		 rdma_slot_word(not_fast));
 }
@@ -429,7 +429,7 @@ static inline __attribute__((always_inline)) struct datp_wqe *rdma_wqe_of(const 
  * of the fast path. The completion is passed as a value, because a variable whose address is taken
  * would be in memory on the fast path too. Poll lock, which this releases.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd, rdma_event *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_slow(struct rdma_evd *evd, rdma_event *event,
 							    struct ibv_wc wc,
 							    rdma_rest_fn rest, bool biased)
 {
@@ -447,19 +447,19 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_on(struct rdma_evd *evd
  * The same if the thread holds the EP lock by its bias, which may have been revoked meanwhile.
  * Releases both locks, the poll lock and the EP lock.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_back(struct rdma_evd *evd, rdma_event *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_ep_revoked(struct rdma_evd *evd, rdma_event *event,
 							      struct ibv_wc wc,
 							      rdma_rest_fn rest, bool biased)
 {
 	rdma_ep_unlock(rdma_ep(rdma_wqe_of(&wc)->ep), true);
-	return rdma_dequeue_on(evd, event, wc, rest, biased);
+	return rdma_dequeue_slow(evd, event, wc, rest, biased);
 }
 
 /*
  * The same for an endpoint whose lock is not biased to this thread. Here the completion may be one of
  * the fast path, since that has not been checked. Poll lock, which this releases.
  */
-static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd *evd, rdma_event *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_ep_unbiased(struct rdma_evd *evd, rdma_event *event,
 								struct ibv_wc wc,
 								rdma_rest_fn rest, bool biased)
 {
@@ -468,11 +468,11 @@ static __attribute__((noinline)) DAT_RETURN rdma_dequeue_shared(struct rdma_evd 
 	bool done;
 
 	if (!datp_trylock(&ep->base.lock))
-		return rdma_dequeue_on(evd, event, wc, rest, biased);
+		return rdma_dequeue_slow(evd, event, wc, rest, biased);
 	done = rdma_fast_finish_locked(ep, wqe, &wc, &evd->base, event);
 	rdma_ep_unlock(ep, false);
 	if (!done)
-		return rdma_dequeue_on(evd, event, wc, rest, biased);
+		return rdma_dequeue_slow(evd, event, wc, rest, biased);
 	rdma_poll_unlock(evd, biased);
 	return DAT_SUCCESS;
 }
@@ -530,14 +530,14 @@ rdma_dequeue_locked(struct rdma_evd *evd, rdma_event *event, rdma_rest_fn rest, 
 	    ibv_poll_cq(evd->set.one, 1, &wc) <= 0)
 		return rdma_dequeue_other(evd, event, rest, biased);
 	if (__builtin_expect(wc.status != IBV_WC_SUCCESS || (wc.wr_id & RDMA_ID_MASK) != RDMA_ID_WQE, 0))
-		return rdma_dequeue_on(evd, event, wc, rest, biased);
+		return rdma_dequeue_slow(evd, event, wc, rest, biased);
 	ep = rdma_ep(rdma_wqe_of(&wc)->ep);
 	self = datp_thread_again();
 	if (!datp_bias_is(&ep->bias, self))
-		return rdma_dequeue_shared(evd, event, wc, rest, biased);
+		return rdma_dequeue_ep_unbiased(evd, event, wc, rest, biased);
 	if (!datp_bias_enter(&ep->bias, self) ||
 	    __builtin_expect(!rdma_fast_finish_locked(ep, rdma_wqe_of(&wc), &wc, &evd->base, event), 0))
-		return rdma_dequeue_back(evd, event, wc, rest, biased);
+		return rdma_dequeue_ep_revoked(evd, event, wc, rest, biased);
 	if (!datp_bias_leave(&ep->bias))
 		rdma_ep_left(ep);
 	if (!biased)
@@ -548,7 +548,7 @@ rdma_dequeue_locked(struct rdma_evd *evd, rdma_event *event, rdma_rest_fn rest, 
 }
 
 /* Dequeues if the poll lock of the queue is not biased to the calling thread. */
-static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd *evd, rdma_event *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_evd_unbiased(struct rdma_evd *evd, rdma_event *event,
 								rdma_rest_fn rest)
 {
 	/* relaxed: a hint, as in datp_dequeue() */
@@ -559,11 +559,11 @@ static __attribute__((noinline)) DAT_RETURN rdma_shared_dequeue(struct rdma_evd 
 }
 
 /* Dequeues if the poll lock was biased to the calling thread, and another thread has just revoked the bias. */
-static __attribute__((noinline)) DAT_RETURN rdma_back_dequeue(struct rdma_evd *evd, rdma_event *event,
+static __attribute__((noinline)) DAT_RETURN rdma_dequeue_evd_revoked(struct rdma_evd *evd, rdma_event *event,
 							      rdma_rest_fn rest)
 {
 	rdma_poll_unlock(evd, true);
-	return rdma_shared_dequeue(evd, event, rest);
+	return rdma_dequeue_evd_unbiased(evd, event, rest);
 }
 
 /* The same as datp_dequeue(); `rest` handles everything but the device's completions. */
@@ -578,9 +578,9 @@ rdma_dequeue(DAT_EVD_HANDLE handle, rdma_event *event, rdma_rest_fn rest)
 	/* a queue without a CQ has no owner, and neither has one that is being freed */
 	self = datp_thread_again();
 	if (!datp_bias_is(&evd->bias, self))
-		return rdma_shared_dequeue(evd, event, rest);
+		return rdma_dequeue_evd_unbiased(evd, event, rest);
 	if (!datp_bias_enter(&evd->bias, self))
-		return rdma_back_dequeue(evd, event, rest);
+		return rdma_dequeue_evd_revoked(evd, event, rest);
 	return rdma_dequeue_locked(evd, event, rest, true);
 }
 

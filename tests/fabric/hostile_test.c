@@ -21,7 +21,7 @@
 enum {
 	ASKS = 48,    /* requests with random private data */
 	ANSWERS = 32, /* the victim's attempts to connect to a peer that answers at random */
-	SILENT = 6,   /* requests whose accept the attacker never confirms */
+	SILENT = 6,   /* connection requests whose accept the attacker never answers */
 	FLOOD = 100,  /* requests that each of two processes sends at once */
 	BACKLOG = 16, /* length of the victim's CR EVD during the flood */
 	CARRIED = 251, /* bytes of private data that no device refuses for their number alone */

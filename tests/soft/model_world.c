@@ -32,8 +32,8 @@ struct world world;
 int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_list *local, struct soft_list *remote,
 	       uint64_t len);
 int model_copy_range(unsigned char *to, const unsigned char *from, uint64_t len, bool ordered, const struct soft_right *right);
-unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held);
-void model_share_leave_one(struct soft_share *held);
+unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **used);
+void model_share_leave_one(struct soft_share *share);
 enum datp_err model_check_list(const struct soft_mr *table, uint32_t pz, const struct datp_sge *iov, int n,
 			      bool local_write);
 bool model_check_remote(const struct soft_mr *table, uint32_t pz, const struct datp_rge *remote, uint32_t need);
@@ -84,10 +84,10 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 }
 
 /* The peer's memory is at the same address here. */
-unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **held)
+unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **used)
 {
 	(void)peer, (void)write;
-	*held = NULL;
+	*used = NULL;
 	return (unsigned char *)(uintptr_t)buffer->addr;
 }
 
@@ -97,12 +97,12 @@ unsigned char *model_share_known(struct soft_peer *peer, const struct datp_rge *
 	return (unsigned char *)(uintptr_t)buffer->addr;
 }
 
-void model_share_leave_one(struct soft_share *held)
+void model_share_leave_one(struct soft_share *share)
 {
-	(void)held;
+	(void)share;
 }
 
-/* The peer's memory is not looked at, as in copies. */
+/* These check the right, and do not access the word of the peer. */
 bool model_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64_t *value)
 {
 	(void)word, (void)value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A message that finds no receive waits, and a message to the user of its receiver says so; see providers/soft/unready.c. */
+/* A message for which no receive is posted waits, and the log of the receiving side says so; see providers/soft/unready.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The catalogue: the static registry's lines and the dynamic registry's providers, and which of
- * them serves a request.
+ * them serves an open request.
  *
- * A provider serves a request for (name, major, minor, thread safety) if the name and the major
+ * A provider serves an open request for (name, major, minor, thread safety) if the name and the major
  * version are equal, its minor version is not lower, and it is thread-safe if that is asked for.
  * Among several, the nearest minor version is preferred, then the same thread safety, then the
  * earlier line. If a line cannot be opened, the next line of the same name is tried, unless
@@ -31,7 +31,7 @@ struct registry reg = {
 _Thread_local struct reg_thread reg_self;
 
 /*
- * How well an offer matches a request. The first property that does not match decides the subtype
+ * How well an offer matches an open request. The first property that does not match decides the subtype
  * of the error.
  */
 enum match {
@@ -60,7 +60,7 @@ static struct offer plugin_offer(const struct reg_plugin *p)
 	return info_offer(&p->info);
 }
 
-static enum match offer_match(const struct offer *o, const struct reg_request *rq)
+static enum match offer_match(const struct offer *o, const struct reg_open_request *rq)
 {
 	if (strcmp(o->name, rq->name))
 		return MATCH_NONE;
@@ -74,10 +74,10 @@ static enum match offer_match(const struct offer *o, const struct reg_request *r
 }
 
 /*
- * Returns how far an offer that matches fully is from the request: 0 if it matches exactly; a
+ * Returns how far an offer that matches fully is from the open request: 0 if it matches exactly; a
  * smaller value is better.
  */
-static unsigned long offer_distance(const struct offer *o, const struct reg_request *rq)
+static unsigned long offer_distance(const struct offer *o, const struct reg_open_request *rq)
 {
 	return ((unsigned long)o->minor - rq->minor) * 2 + (o->thread_safe != rq->thread_safe);
 }
@@ -218,11 +218,11 @@ bool plugin_is_hidden(const struct reg_plugin *p)
 }
 
 /*
- * Returns the best record for a request, of any plugin or of the given one, among those that this
+ * Returns the best record for an open request, of any plugin or of the given one, among those that this
  * thread may use now. Raises *seen to the best match of any record. Sets *busy to a plugin that
  * another thread is loading or unloading, and that has a record that would serve.
  */
-static struct reg_record *record_find_locked(const struct reg_request *rq,
+static struct reg_record *record_find_locked(const struct reg_open_request *rq,
 					     const struct reg_plugin *of, enum match *seen,
 					     struct reg_plugin **busy)
 {
@@ -258,10 +258,10 @@ static struct reg_record *record_find_locked(const struct reg_request *rq,
 }
 
 /*
- * Returns the next line to try for a request: the best one that ranks below the line that was tried
+ * Returns the next line to try for an open request: the best one that ranks below the line that was tried
  * last.
  */
-static struct reg_plugin *plugin_next(const struct reg_request *rq, const struct reg_plugin *last)
+static struct reg_plugin *plugin_next(const struct reg_open_request *rq, const struct reg_plugin *last)
 {
 	struct reg_plugin *best = NULL;
 	unsigned long d, best_distance = 0, last_distance = 0;
@@ -355,10 +355,10 @@ static void plugin_useless_locked(struct reg_plugin *p)
 }
 
 /*
- * Loads p and returns a record that serves the request, only one of p if other lines have been
+ * Loads p and returns a record that serves the open request, only one of p if other lines have been
  * tried. Called with the lock, which is released meanwhile.
  */
-static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq, bool alone,
+static int plugin_try_locked(struct reg_plugin *p, const struct reg_open_request *rq, bool alone,
 			     enum match *seen, struct reg_record **record)
 {
 	int err = plugin_acquire_locked(p);
@@ -380,7 +380,7 @@ static int plugin_try_locked(struct reg_plugin *p, const struct reg_request *rq,
  * Returns a registered provider that matches exactly, or NULL. May wait for a plugin that is
  * loading.
  */
-static struct reg_record *record_there_locked(const struct reg_request *rq, enum match *seen)
+static struct reg_record *record_there_locked(const struct reg_open_request *rq, enum match *seen)
 {
 	struct reg_plugin *busy;
 	struct reg_record *r;
@@ -400,12 +400,12 @@ static struct reg_record *record_there_locked(const struct reg_request *rq, enum
 }
 
 /*
- * Finds a provider for a request, loads its plugin if necessary, and counts an open for it. A
+ * Finds a provider for an open request, loads its plugin if necessary, and counts an open for it. A
  * registered provider that matches exactly comes first; then the lines of the static registry, the
  * best first, until one works; then providers that have registered themselves. If it is called
  * again for the same request, it goes on with the next line.
  */
-static int record_acquire_locked(const struct reg_request *rq, struct reg_search *search,
+static int record_acquire_locked(const struct reg_open_request *rq, struct reg_search *search,
 				 enum match *seen, bool *tried, struct reg_record **record)
 {
 	struct reg_record *r = search->again ? NULL : record_there_locked(rq, seen);
@@ -436,7 +436,7 @@ static int record_acquire_locked(const struct reg_request *rq, struct reg_search
  * Returns true if several lines match. Lines are constant once the registry is ready, so no lock is
  * needed.
  */
-bool search_is_choice(const struct reg_request *rq)
+bool search_is_choice(const struct reg_open_request *rq)
 {
 	const struct reg_plugin *p = plugin_next(rq, NULL);
 
@@ -444,7 +444,7 @@ bool search_is_choice(const struct reg_request *rq)
 }
 
 /* Returns true if there is another line to try after this record could not be opened. */
-bool search_goes_on(const struct reg_request *rq, const struct reg_search *search,
+bool search_goes_on(const struct reg_open_request *rq, const struct reg_search *search,
 		    const struct reg_record *record)
 {
 	const struct reg_plugin *p;
@@ -457,7 +457,7 @@ bool search_goes_on(const struct reg_request *rq, const struct reg_search *searc
 	return p;
 }
 
-DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_search *search,
+DAT_RETURN record_acquire(const struct reg_open_request *rq, struct reg_search *search,
 			  struct reg_record **record)
 {
 	enum match seen = MATCH_NONE;

@@ -33,7 +33,7 @@
 #define REG_POINTER_MIN	((uintptr_t)65536)
 
 /*
- * A front. Each request and each record of a provider name theirs; the core does not know the
+ * A front. Each open request and each record of a provider name theirs; the core does not know the
  * layout of a provider's table.
  */
 struct reg_front {
@@ -82,7 +82,7 @@ struct reg_opening {
 };
 
 /* What a consumer asks for when it opens an IA. */
-struct reg_request {
+struct reg_open_request {
 	const struct reg_front *front;
 	struct reg_opening *how;
 	const char *name;
@@ -113,7 +113,7 @@ DAT_RETURN datreg_provider_list(const struct reg_front *front, DAT_COUNT max, DA
 				DAT_PROVIDER_INFO *list[]);
 
 /* Opens and closes an IA. The handle is one that programs know: a small integer. */
-DAT_RETURN datreg_ia_open(const struct reg_request *rq, DAT_IA_HANDLE *ia_handle);
+DAT_RETURN datreg_ia_open(const struct reg_open_request *rq, DAT_IA_HANDLE *ia_handle);
 DAT_RETURN datreg_ia_close(const struct reg_front *front, struct reg_opening *how,
 			   DAT_IA_HANDLE ia_handle);
 

@@ -34,7 +34,7 @@ static DAT_RETURN provider_open(struct reg_opening *how, const struct reg_record
 }
 
 /* Publishes the provider's object as an IA under the handle that was reserved. */
-static DAT_RETURN ia_publish(const struct reg_request *rq, unsigned int handle,
+static DAT_RETURN ia_publish(const struct reg_open_request *rq, unsigned int handle,
 			     DAT_IA_HANDLE object)
 {
 	const void *vtable = object_vtable(object);
@@ -57,7 +57,7 @@ static DAT_RETURN ia_publish(const struct reg_request *rq, unsigned int handle,
  * Opens an IA through a record. The caller has counted this open on the record, and takes that back
  * if it fails. `several`: other lines match as well.
  */
-static DAT_RETURN ia_open(const struct reg_request *rq, struct reg_record *r, bool several,
+static DAT_RETURN ia_open(const struct reg_open_request *rq, struct reg_record *r, bool several,
 			  DAT_IA_HANDLE *ia_handle)
 {
 	DAT_IA_HANDLE object = NULL;
@@ -87,7 +87,7 @@ static DAT_RETURN ia_open(const struct reg_request *rq, struct reg_record *r, bo
  * Finds the first provider that can open the IA. If none can, returns the error of the first one
  * that was called.
  */
-static DAT_RETURN request_open(const struct reg_request *rq, DAT_IA_HANDLE *ia_handle)
+static DAT_RETURN request_open(const struct reg_open_request *rq, DAT_IA_HANDLE *ia_handle)
 {
 	DAT_RETURN first = DAT_SUCCESS, rc;
 	struct reg_search search = { 0 };
@@ -116,7 +116,7 @@ static DAT_RETURN request_open(const struct reg_request *rq, DAT_IA_HANDLE *ia_h
 	return rc == DAT_SUCCESS || first == DAT_SUCCESS ? rc : first;
 }
 
-DAT_RETURN datreg_ia_open(const struct reg_request *rq, DAT_IA_HANDLE *ia_handle)
+DAT_RETURN datreg_ia_open(const struct reg_open_request *rq, DAT_IA_HANDLE *ia_handle)
 {
 	struct cancel own = cancel_off();
 	DAT_RETURN rc = catalog_ready(rq->front);

@@ -128,7 +128,7 @@ struct reg_thread {
 
 extern _Thread_local struct reg_thread reg_self;
 
-/* The progress of a search for a provider that serves a request. Zero-filled at first. */
+/* The progress of a search for a provider that serves an open request. Zero-filled at first. */
 struct reg_search {
 	const struct reg_plugin *first;	/* was loaded already, so it was tried before the earlier lines */
 	struct reg_plugin *last;	/* the line that was tried last */
@@ -137,10 +137,10 @@ struct reg_search {
 
 /* catalog.c */
 DAT_RETURN catalog_ready(const struct reg_front *front);
-DAT_RETURN record_acquire(const struct reg_request *rq, struct reg_search *search,
+DAT_RETURN record_acquire(const struct reg_open_request *rq, struct reg_search *search,
 			  struct reg_record **record);
-bool search_is_choice(const struct reg_request *rq);
-bool search_goes_on(const struct reg_request *rq, const struct reg_search *search,
+bool search_is_choice(const struct reg_open_request *rq);
+bool search_goes_on(const struct reg_open_request *rq, const struct reg_search *search,
 		    const struct reg_record *record);
 bool plugin_is_hidden(const struct reg_plugin *p);
 void record_release(struct reg_record *record);
@@ -170,8 +170,8 @@ void ia_free_locked(void);
 
 /* report.c */
 void report_environment(void);
-void report_not_found(const struct reg_request *rq, DAT_RETURN rc);
-void report_lines(const struct reg_request *rq, bool served);
+void report_not_found(const struct reg_open_request *rq, DAT_RETURN rc);
+void report_lines(const struct reg_open_request *rq, bool served);
 void report_open(const struct reg_record *r, const char *name, DAT_RETURN rc, bool several);
 void report_free_locked(void);
 

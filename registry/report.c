@@ -237,7 +237,7 @@ static void unknown_write_locked(struct text *t, const struct reg_front *front,
 
 /* Reports that the name exists, but not with a matching version and thread safety. */
 static void mismatch_write_locked(struct text *t, struct reg_plugin *p,
-				  const struct reg_request *rq)
+				  const struct reg_open_request *rq)
 {
 	const struct conf_entry *e = p->entry;
 
@@ -313,7 +313,7 @@ static bool plugin_speaks_locked(struct reg_plugin *p)
 	return true;
 }
 
-void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
+void report_not_found(const struct reg_open_request *rq, DAT_RETURN rc)
 {
 	struct reg_plugin *p;
 	bool mismatch = DAT_GET_SUBTYPE(rc) != rq->front->name_not_registered;
@@ -354,7 +354,7 @@ void report_not_found(const struct reg_request *rq, DAT_RETURN rc)
  * Reports, after several lines have been tried, why each of them failed. If a later one succeeded,
  * that is printed only at a raised level.
  */
-void report_lines(const struct reg_request *rq, bool served)
+void report_lines(const struct reg_open_request *rq, bool served)
 {
 	enum diag_type type = served ? DIAG_GENERIC : DIAG_ERROR;
 	struct reg_plugin *p;

@@ -65,7 +65,7 @@ static DAT_RETURN query_close_at(struct reg_opening *how, const void *table, DAT
 static DAT_RETURN query_open(struct query_opening *query)
 {
 	const char *name = va_arg(query->args, const char *);
-	const struct reg_request rq = {
+	const struct reg_open_request rq = {
 		.front = &this_front,
 		.how = &query->how,
 		.name = name,

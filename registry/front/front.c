@@ -116,7 +116,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 		.qlen = async_evd_min_qlen,
 		.flags = DAT_CLOSE_ABRUPT_FLAG,
 	};
-	const struct reg_request rq = {
+	const struct reg_open_request rq = {
 		.front = &this_front,
 		.how = &opening.how,
 		.name = name,

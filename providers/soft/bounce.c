@@ -303,7 +303,7 @@ static void *bounce_run(void *arg)
 	_Atomic uint32_t *bell = &bounce->ia->header->bounce_bell;
 
 	while (!atomic_load_explicit(&bounce->stop, memory_order_acquire)) {
-		/* acquire: makes every question visible that was asked before the bell rang */
+		/* acquire: makes every question visible that was asked before the word was counted up */
 		uint32_t seen = atomic_load_explicit(bell, memory_order_acquire);
 
 		datp_lock(&bounce->lock);

@@ -262,7 +262,7 @@ void soft_cq_notify(struct soft_cq *cq)
 	wanted = ring_wanted(cq->ring);
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(cq->ring);
-	if (wanted & SOFT_NOTIFY_DOORBELL)
+	if (wanted & SOFT_NOTIFY_SERVICE)
 		soft_ia_wake(cq->ia);
 	ring_woken(cq->ring, wanted);
 }
@@ -436,14 +436,14 @@ void soft_ring_want_service(struct soft_ring *ring, struct soft_peer *owner)
 	 * release: publishes the cell; see soft_cq_clear_service(). It is a read-modify-write, so that
 	 * the owner acquires from each of several senders
 	 */
-	if (atomic_fetch_or_explicit(&ring->service, SOFT_SERVICE_WANTED, memory_order_acq_rel) & SOFT_SERVICE_RUNG)
+	if (atomic_fetch_or_explicit(&ring->service, SOFT_SERVICE_WANTED, memory_order_acq_rel) & SOFT_SERVICE_WOKEN)
 		return;
 	soft_peer_wake(owner);
 	/*
 	 * relaxed: this only says that no further sender needs to wake the owner; if the word was cleared and
 	 * set meanwhile, another sender wakes it as well
 	 */
-	atomic_compare_exchange_strong_explicit(&ring->service, &set, SOFT_SERVICE_WANTED | SOFT_SERVICE_RUNG,
+	atomic_compare_exchange_strong_explicit(&ring->service, &set, SOFT_SERVICE_WANTED | SOFT_SERVICE_WOKEN,
 						memory_order_relaxed, memory_order_relaxed);
 }
 
@@ -453,7 +453,7 @@ void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner)
 
 	if (wanted & SOFT_NOTIFY_WAITER)
 		ring_wake(ring);
-	if (wanted & SOFT_NOTIFY_DOORBELL)
+	if (wanted & SOFT_NOTIFY_SERVICE)
 		soft_peer_wake(owner);
 	ring_woken(ring, wanted);
 }

@@ -254,7 +254,7 @@ bool soft_ring_mark_ready(struct soft_ring *ring, struct soft_port *port, uint32
  * nothing if that thread has been asked already. Any process.
  */
 void soft_ring_want_service(struct soft_ring *ring, struct soft_peer *owner);
-/* Wakes the waiters and rings the doorbell, if the owner has asked for that. */
+/* Wakes the waiters and the service thread, if the owner has asked for that. */
 void soft_ring_wake(struct soft_ring *ring, struct soft_peer *owner);
 
 /* Called after publishing: wakes the owner if it has asked for that. */

@@ -635,7 +635,7 @@ static void exec_notify_initiator(struct soft_dir *dir)
 	soft_ring_mark_ready(ep->rrequest, dir->ip, ep->rindex, SOFT_SIDE_REQUEST);
 	soft_ring_notify(ep->rrequest, dir->peer);
 	/* sequentially consistent with the owner's store, after which it checks sq_done itself */
-	if (atomic_load(&dir->ip->want_bell))
+	if (atomic_load(&dir->ip->want_wake))
 		soft_peer_wake(dir->peer);
 }
 

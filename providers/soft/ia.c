@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The soft IA: an adapter made of shared memory, for the processes of one user on one host. This
- * file owns its opening and closing, its attributes, the arming of its event queues, its doorbell,
+ * file owns its opening and closing, its attributes, the arming of its event queues, the eventfd that wakes its service thread,
  * and the table of ops.
  */
 #define _GNU_SOURCE
@@ -96,7 +96,7 @@ static void watch_forks(void)
 }
 
 /*
- * ---- the doorbell: an eventfd by which threads of this process have the service thread look at all queues. Peers notify it
+ * ---- service_fd: an eventfd by which threads of this process have the service thread look at all queues. Peers notify it
  * over their sockets, because a peer that had the eventfd could make it block, or take what was written to it ----
  */
 
@@ -113,13 +113,13 @@ static bool cq_wants(const struct soft_cq *cq)
 	       atomic_load_explicit(&cq->ring->ready_list, memory_order_relaxed);
 }
 
-/* Requests the doorbell at the next arrival; returns true if something has arrived already. */
+/* Has the next arrival wake the service thread; returns true if something has arrived already. */
 static bool cq_watch(struct soft_cq *cq)
 {
 	bool more;
 
 	datp_lock(soft_cq_lock(cq));
-	more = soft_cq_arm(cq, SOFT_NOTIFY_DOORBELL) || soft_skip_look(cq);
+	more = soft_cq_arm(cq, SOFT_NOTIFY_SERVICE) || soft_skip_look(cq);
 	datp_unlock(soft_cq_lock(cq));
 	return more;
 }
@@ -155,7 +155,7 @@ static void draining_serve(struct soft_ia *ia)
 	}
 }
 
-void soft_ia_rung(struct soft_ia *ia)
+void soft_ia_serve(struct soft_ia *ia)
 {
 	struct soft_cq *cq;
 
@@ -168,23 +168,23 @@ void soft_ia_rung(struct soft_ia *ia)
 		soft_shares_sweep(ia);
 }
 
-static void doorbell_event(void *arg, uint32_t events)
+static void service_event(void *arg, uint32_t events)
 {
 	struct soft_ia *ia = arg;
 	uint64_t count;
 
 	(void)events;
-	if (read(ia->doorbell_fd, &count, sizeof count) < 0 && errno != EAGAIN)
-		datp_log(1, "soft: the doorbell of %s is broken: %s", ia->base.name,
+	if (read(ia->service_fd, &count, sizeof count) < 0 && errno != EAGAIN)
+		datp_log(1, "soft: cannot read the eventfd of the service thread of %s: %s", ia->base.name,
 			 strerror(errno));
-	soft_ia_rung(ia);
+	soft_ia_serve(ia);
 }
 
 void soft_ia_wake(struct soft_ia *ia)
 {
 	uint64_t one = 1;
 	/* if this fails the counter is full, and the service thread is awake in any case */
-	ssize_t written = write(ia->doorbell_fd, &one, sizeof one);
+	ssize_t written = write(ia->service_fd, &one, sizeof one);
 
 	(void)written;
 }
@@ -266,7 +266,7 @@ static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicite
 	if (arm == DATP_ARM_NONE)
 		return false;
 	/* a sender that is stopped before it publishes wakes nobody: then the tick does */
-	return soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_DOORBELL : SOFT_NOTIFY_WAITER) ||
+	return soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_SERVICE : SOFT_NOTIFY_WAITER) ||
 	       soft_skip_look(cq);
 }
 
@@ -290,7 +290,7 @@ void soft_ia_describe(struct soft_ia *ia)
 				   .slots = ia->slot_mem.ref,
 				   .probe = ia->id[0] };
 
-	/* relaxed: it only counts how often the bounce thread was rung */
+	/* relaxed: it only counts how often the bounce thread was woken */
 	now.bounce_bell = atomic_load_explicit(&ia->header->bounce_bell, memory_order_relaxed);
 	/* if no peer has changed it, as is usual, it is not written, because other peers may be reading it */
 	if (!memcmp(ia->header, &now, offsetof(struct soft_header, bounce_bell)) &&
@@ -329,16 +329,16 @@ static enum datp_err tables_init(struct soft_ia *ia)
 	return !ia->peer_of_sender_id || !ia->sender_id_used ? DATP_ERR_MEMORY : err;
 }
 
-static enum datp_err doorbell_init(struct soft_ia *ia)
+static enum datp_err service_fd_init(struct soft_ia *ia)
 {
-	ia->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (ia->doorbell_fd < 0) {
+	ia->service_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ia->service_fd < 0) {
 		datp_log(1, "soft: no eventfd: %s; raise the limit of open files (ulimit -n)",
 			 strerror(errno));
 		return DATP_ERR_DEVICE;
 	}
-	return datp_loop_add(&ia->base, ia->doorbell_fd, EPOLLIN, doorbell_event, ia,
-			     &ia->doorbell_watch);
+	return datp_loop_add(&ia->base, ia->service_fd, EPOLLIN, service_event, ia,
+			     &ia->service_watch);
 }
 
 static void soft_ia_close(struct datp_ia *base)
@@ -353,8 +353,8 @@ static void soft_ia_close(struct datp_ia *base)
 		*p = ia->next;
 	pthread_mutex_unlock(&soft.lock);
 	soft_convert_close(ia);
-	if (ia->doorbell_watch)
-		datp_loop_del(ia->doorbell_watch);
+	if (ia->service_watch)
+		datp_loop_del(ia->service_watch);
 	soft_tick_fini(ia);
 	soft_sockets_fini(ia);
 	soft_pending_fini(ia);
@@ -368,8 +368,8 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_ports_fini(ia);
 	soft_sparse_free(ia->peer_of_sender_id, SOFT_PORT_MAX, sizeof *ia->peer_of_sender_id);
 	soft_sparse_free(ia->sender_id_used, SOFT_PORT_MAX, sizeof *ia->sender_id_used);
-	if (ia->doorbell_fd >= 0)
-		close(ia->doorbell_fd);
+	if (ia->service_fd >= 0)
+		close(ia->service_fd);
 	if (ia->spare_fd >= 0)
 		close(ia->spare_fd);
 	if (ia->maps_fd >= 0)
@@ -384,7 +384,7 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	enum datp_err err;
 
 	soft_fence_init();
-	ia->doorbell_fd = -1;
+	ia->service_fd = -1;
 	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	ia->maps_fd = soft_pages_open();
 	err = soft_param_parse(ia, params);
@@ -401,12 +401,12 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 	if (!err)
 		err = soft_cq_init(&ia->null_cq, ia, NULL, 1);
 	if (!err)
-		err = doorbell_init(ia);
+		err = service_fd_init(ia);
 	if (err) {
 		soft_ia_close(base);
 		return err;
 	}
-	(void)soft_cq_arm(&ia->null_cq, SOFT_NOTIFY_DOORBELL);
+	(void)soft_cq_arm(&ia->null_cq, SOFT_NOTIFY_SERVICE);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&soft.lock);
 	ia->next = soft.all;

@@ -11,9 +11,9 @@ void soft_ia_describe(struct soft_ia *ia);
 struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid);
 /* Returns true if a region of an IA of this process, also one that is being created or freed, has a byte of the range. */
 bool soft_ia_regions_touch(uint64_t addr, uint64_t len);
-/* soft_ia_wake() makes the service thread serve all queues soon; soft_ia_rung(), on the service thread, serves them now. */
+/* soft_ia_wake() makes the service thread serve all queues soon; soft_ia_serve(), on the service thread, serves them now. */
 void soft_ia_wake(struct soft_ia *ia);
-void soft_ia_rung(struct soft_ia *ia);
+void soft_ia_serve(struct soft_ia *ia);
 /* From now on the service thread is notified of every arrival (for watermarks). */
 void soft_ia_watch(struct soft_ia *ia);
 

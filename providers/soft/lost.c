@@ -118,9 +118,9 @@ static void cqs_look(struct soft_ia *ia)
 		}
 		soft_cq_release(cq);
 	}
-	/* Notifies consumers as the doorbell does, and arms their queues again, because the last arming may be overwritten. */
+	/* As a wake-up of the service thread: notifies consumers, and arms their queues anew, as the last arming may be overwritten. */
 	if (ring)
-		soft_ia_rung(ia);
+		soft_ia_serve(ia);
 }
 
 void soft_lost_look(struct soft_ia *ia)

@@ -129,7 +129,7 @@ void soft_port_begin(struct soft_ep *ep)
 	atomic_store_explicit(&port->sq_done, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->waits, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->failed, 0, memory_order_relaxed);
-	atomic_store_explicit(&port->want_bell, 0, memory_order_relaxed);
+	atomic_store_explicit(&port->want_wake, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->pieces, 0, memory_order_relaxed);
 	atomic_store_explicit(&port->announced, 0, memory_order_relaxed);
 	for (int side = 0; side < 2; side++)

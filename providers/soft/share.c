@@ -4,7 +4,7 @@
  * program's own or, with memory=shared, one of convert.c for the whole pages of the region. The first
  * access to one finds the file behind it by the peer's entries in /proc and maps it; from then on
  * loads and stores do what otherwise takes a system call. The owner only says that a region is of
- * this kind, and rings the doorbell when it frees a region that a peer has mapped (SOFT_MR_MAPPED),
+ * this kind, and wakes the peer's service thread when it frees a region that a peer has mapped (SOFT_MR_MAPPED),
  * so that the memory does not outlive the region here.
  *
  * What the peer writes about where a region lies is not trusted: an access stays within what was
@@ -319,7 +319,7 @@ static bool shares_take_locked(struct soft_peer *peer, bool all, struct soft_sha
 		while ((share = atomic_load_explicit(p, memory_order_relaxed))) {
 			const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(share->context)];
 
-			/* relaxed: the doorbell was rung after the end of the region */
+			/* relaxed: this thread was woken after the end of the region */
 			bool dead = all || atomic_load_explicit(&mr->context, memory_order_relaxed) != share->context;
 
 			/* acquire: the copies have ended */

@@ -52,14 +52,14 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 	       "a short message touches one line, the longest two");
 
 #define SOFT_NOTIFY_WAITER   1u /* somebody sleeps on `bell` */
-#define SOFT_NOTIFY_DOORBELL 2u /* the owner's service thread wants its doorbell rung: soft_peer_wake() */
+#define SOFT_NOTIFY_SERVICE 2u /* the owner's service thread is to be woken: soft_peer_wake() */
 /*
  * The owner polls. Before it asks to be woken again it clears this flag and makes all processes
  * that receive fences pass one (fence.h). So a sender that finds this flag alone needs no fence of
  * its own.
  */
 #define SOFT_NOTIFY_POLLED 4u
-#define SOFT_NOTIFY_WAKE   (SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL)
+#define SOFT_NOTIFY_WAKE   (SOFT_NOTIFY_WAITER | SOFT_NOTIFY_SERVICE)
 /*
  * A sender has taken the request and woken nobody yet. It may be stopped, so whoever publishes
  * meanwhile wakes the owner, too.
@@ -81,7 +81,7 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 	((int64_t)((SOFT_RESERVED_POS(word) - (uint64_t)(pos)) << 16) >> 16)
 
 #define SOFT_SERVICE_WANTED 1u
-#define SOFT_SERVICE_RUNG   2u /* the doorbell was rung after that; without it the sender may have been stopped before it rang */
+#define SOFT_SERVICE_WOKEN   2u /* the service thread was woken after that; if it is not set, the sender may have been stopped before */
 
 /*
  * Stands in for a list that is lost: the owner looks which ports say that they are on it.
@@ -259,7 +259,7 @@ struct soft_port {
 	_Atomic uint32_t sq_done;
 	_Atomic uint64_t exec_lock; /* it is not reset when the memory becomes another port */
 	_Atomic uint32_t failed; /* executor: a request has failed; none after it is executed */
-	_Atomic uint32_t want_bell; /* owner: ring the doorbell when a request is done */
+	_Atomic uint32_t want_wake; /* owner: wake the service thread when a request is done */
 	/* A cooperative copy: the executor offers the pieces, both sides take them; coop.c */
 	_Atomic uint64_t pieces;
 	_Atomic uint32_t pieces_failed; /* holder, helper */
@@ -363,7 +363,7 @@ struct soft_mailbox {
 struct soft_header {
 	uint32_t version;
 	uint32_t slot_count, slot_size;
-	_Atomic uint32_t bounce_bell; /* peers ring it; the bounce thread of this IA sleeps on it */
+	_Atomic uint32_t bounce_bell; /* peers count it up; the bounce thread of this IA sleeps on it */
 	struct soft_ref mr, slots;
 	uint64_t probe; /* a peer reads it through the kernel, to find out whether the kernel allows such reads */
 };

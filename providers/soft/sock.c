@@ -317,7 +317,7 @@ static int socket_read_fd(struct msghdr *hdr)
 	return fd;
 }
 
-enum input { INPUT_NOTHING, INPUT_MESSAGE, INPUT_RING, INPUT_END };
+enum input { INPUT_NOTHING, INPUT_MESSAGE, INPUT_NOTIFY, INPUT_END };
 
 /* Reads a message; *fd becomes the descriptor that came with it, or -1. INPUT_END: no more messages can come. */
 static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, int *fd)
@@ -344,11 +344,11 @@ static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 	if (got > 0)
 		*fd = socket_read_fd(&hdr);
 	if (got == 1)
-		input = INPUT_RING;
+		input = INPUT_NOTIFY;
 	else if (got == (ssize_t)sizeof *msg && !(hdr.msg_flags & MSG_TRUNC) &&
 		 msg->magic == SOFT_MSG_MAGIC && msg->version == SOFT_SHM_VERSION &&
 		 msg->pdata_len <= SOFT_PDATA_MAX)
-		input = msg->type == SOFT_MSG_RING ? INPUT_RING : INPUT_MESSAGE;
+		input = msg->type == SOFT_MSG_NOTIFY ? INPUT_NOTIFY : INPUT_MESSAGE;
 	else if (got > 0)
 		soft_log_limited(
 			&nonsense, 1,
@@ -383,23 +383,23 @@ void soft_socket_read(struct soft_socket *sock)
 	struct soft_ia *ia = sock->ia;
 	enum input input = INPUT_MESSAGE;
 	struct soft_msg msg;
-	bool rung = false;
+	bool notified = false;
 	int fd;
 
 	/* a handler may end the socket */
 	socket_hold(sock);
-	for (int n = 0; n < READ_MAX && !sock->ended && (input == INPUT_MESSAGE || input == INPUT_RING);
+	for (int n = 0; n < READ_MAX && !sock->ended && (input == INPUT_MESSAGE || input == INPUT_NOTIFY);
 	     n++) {
 		input = socket_read(sock, &msg, &fd);
 		if (input == INPUT_MESSAGE)
 			soft_conn_message(sock, &msg, fd);
-		rung = rung || input == INPUT_RING;
+		notified = rung || input == INPUT_NOTIFY;
 	}
 	if (input == INPUT_END && !sock->ended)
 		soft_conn_hangup(sock);
 	socket_let_go(sock);
-	if (rung)
-		soft_ia_rung(ia);
+	if (notified)
+		soft_ia_serve(ia);
 }
 
 static void socket_event(void *arg, uint32_t events)

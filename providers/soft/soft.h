@@ -400,14 +400,14 @@ struct soft_ia {
 	bool shares_wait; /* some of regions that have ended were in use: the tick looks again; share.c. Service thread */
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */
 	uint32_t eager_limit, eager_sure;
-	int doorbell_fd; /* an eventfd that no other process has; ia.c */
+	int service_fd; /* an eventfd that no other process has; ia.c */
 	/* incoming connections that are not established yet; pending.c */
 	struct datp_timer pending;
 	uint32_t silent;       /* connections that have sent nothing yet */
 	uint32_t handshake_ms; /* how long they may be silent */
 	/* closed to accept and drop a connection when there are no descriptors left; service thread */
 	int spare_fd;
-	struct datp_watch *doorbell_watch;
+	struct datp_watch *service_watch;
 	uint32_t round; /* of the service thread over the queues */
 	_Atomic uint32_t late; /* rings whose next sender is waited for; skip.c */
 	struct soft_cq null_cq; /* of endpoints without an EVD */
@@ -440,7 +440,7 @@ struct soft_ia {
 	struct soft_socket *sockets;
 	struct soft_sp
 		*requesting;	   /* the service thread is passing a request to it; soft_ia.lock */
-	_Atomic bool watching;	   /* watermarks are armed: the doorbell rings for every arrival */
+	_Atomic bool watching;	   /* watermarks are armed: every arrival wakes the service thread */
 	_Atomic uint32_t draining; /* endpoints in a graceful disconnect */
 	_Atomic uint32_t next_qual, next_pz;
 	struct soft_bounce *_Atomic bounce; /* service thread; NULL before it is needed */

@@ -590,7 +590,7 @@ static void disconnect_gracefully(struct soft_ep *ep)
 		 * service thread, or this thread sees what the peer has executed since
 		 * drained_already()
 		 */
-		atomic_store(&ep->port->want_bell, 1);
+		atomic_store(&ep->port->want_wake, 1);
 		soft_sq_reap(ep);
 	}
 	datp_unlock(&ep->base.lock);

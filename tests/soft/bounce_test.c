@@ -769,7 +769,7 @@ static void question_of_a_dead_peer_is_not_answered(void)
 	struct soft_mailbox *question = t.peer.mailbox;
 	struct soft_ref mailbox;
 
-	t.there->doorbell_fd = -1;
+	t.there->service_fd = -1;
 	REQUIRE(soft_peer_mailbox(&witness, &mailbox) == DATP_OK);
 	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	REQUIRE(soft_bounce_serve(t.there, &back, &mailbox) == DATP_OK);

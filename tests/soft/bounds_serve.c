@@ -32,16 +32,16 @@ void service_thread_leaves_a_queue_that_is_never_empty(void)
 {
 	struct soft_ia *ia = calloc(1, sizeof(*ia));
 	struct soft_cq cq = { .ia = ia };
-	uint64_t rung = 0;
+	uint64_t notified = 0;
 
 	REQUIRE(ia != NULL);
-	ia->doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	REQUIRE(ia->doorbell_fd >= 0);
+	ia->service_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	REQUIRE(ia->service_fd >= 0);
 	filled = 0;
 	cq_serve(&cq);
 	CHECK(filled > 0);
-	CHECK_EQ_INT(read(ia->doorbell_fd, &rung, sizeof(rung)), sizeof(rung));
-	CHECK_EQ_INT(rung, 1);
-	close(ia->doorbell_fd);
+	CHECK_EQ_INT(read(ia->service_fd, &notified, sizeof(rung)), sizeof(rung));
+	CHECK_EQ_INT(notified, 1);
+	close(ia->service_fd);
 	free(ia);
 }

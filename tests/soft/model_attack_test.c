@@ -235,7 +235,7 @@ static void do_something(struct side *side)
 	case 3: post_one(side, DATP_RDMA_READ); break;
 	case 4: post_plain(side, true); break;
 	case 5: post_plain(side, false); break;
-	case 6: (void)soft_cq_arm(cq, SOFT_NOTIFY_WAITER | SOFT_NOTIFY_DOORBELL); break;
+	case 6: (void)soft_cq_arm(cq, SOFT_NOTIFY_WAITER | SOFT_NOTIFY_SERVICE); break;
 	case 7: soft_cq_notify(cq); break;
 	case 8: (void)soft_skip_look(cq); break;
 	case 9: post_one(side, (enum datp_op)DATP_WRITE_IMM); break;
@@ -382,7 +382,7 @@ static void open_attacked(void)
 		world.peer[n].mr = shown;
 		world.peer[n].users = 1u << 20;
 	}
-	world.ia->doorbell_fd = -1;
+	world.ia->service_fd = -1;
 	world.stops = true;
 	world.copies = copies;
 	world.fails = fails;

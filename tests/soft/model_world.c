@@ -190,7 +190,7 @@ void model_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, ui
 
 /* ---- the service thread of b and d, if they have an SRQ: without one it has nothing to do */
 
-enum { JOB_CALL = 1, JOB_RUNG = 2, JOB_OVER = 4 };
+enum { JOB_CALL = 1, JOB_SERVE = 2, JOB_OVER = 4 };
 
 static void job_add(uint32_t job)
 {
@@ -210,7 +210,7 @@ enum datp_err model_loop_call(void (*fn)(void *arg), void *arg)
 void model_peer_wake(struct soft_peer *peer)
 {
 	if (world.b.ep.base.srq && peer == world.a.ep.peer)
-		job_add(JOB_RUNG);
+		job_add(JOB_SERVE);
 }
 
 void world_over(void)
@@ -218,7 +218,7 @@ void world_over(void)
 	job_add(JOB_OVER);
 }
 
-/* Does what soft_ia_rung() does: serves a queue only if a sender has requested that, or there is a ready list. */
+/* Does what soft_ia_serve() does: serves a queue only if a sender has requested that, or there is a ready list. */
 static void look_at_queue(struct soft_cq *cq)
 {
 	if (atomic_load_explicit(&cq->ring->service, memory_order_relaxed) ||
@@ -231,9 +231,9 @@ void world_serve(void)
 	for (;;) {
 		uint32_t jobs = atomic_load_explicit(&world.shared.jobs, memory_order_acquire);
 
-		if (jobs & (JOB_CALL | JOB_RUNG)) {
+		if (jobs & (JOB_CALL | JOB_SERVE)) {
 			jobs = atomic_fetch_and_explicit(&world.shared.jobs, JOB_OVER, memory_order_acquire);
-			if (jobs & JOB_RUNG)
+			if (jobs & JOB_SERVE)
 				look_at_queue(&world.b.evd.cq);
 			if (jobs & JOB_CALL)
 				world.shared.call(world.shared.call_arg);
@@ -418,7 +418,7 @@ static void world_open(void)
 	region_open();
 	for (uint32_t n = 0; n < 3; n++) {
 		world.peer[n].ia = world.ia;
-		world.peer[n].name = n + 1;
+		world.peer[n].sender_id = n + 1;
 		world.peer[n].self = true;
 		world.peer[n].mr = world.ia->mr;
 		world.ia->peer_of_sender_id[n + 1] = &world.peer[n];

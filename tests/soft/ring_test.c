@@ -423,9 +423,9 @@ static void ring_of_one_that_polled_is_its_next_users_to_take_back(void)
 	REQUIRE(t.cq.ring == ring);
 	CHECK(t.cq.polled);
 	CHECK_EQ_INT(atomic_load(&ring->notify), SOFT_NOTIFY_POLLED);
-	CHECK(!soft_cq_arm(&t.cq, SOFT_NOTIFY_DOORBELL));
+	CHECK(!soft_cq_arm(&t.cq, SOFT_NOTIFY_SERVICE));
 	CHECK(!t.cq.polled);
-	CHECK_EQ_INT(atomic_load(&ring->notify), SOFT_NOTIFY_DOORBELL);
+	CHECK_EQ_INT(atomic_load(&ring->notify), SOFT_NOTIFY_SERVICE);
 	soft_cq_fini(&t.cq);
 	memset(&t.cq, 0, sizeof(t.cq));
 	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);

@@ -393,7 +393,7 @@ static void region_that_is_freed_is_let_go(void)
 
 /*
  * A thread that executes requests uses a mapping without a reference to it. Here it stands still: the mapping stays, and goes
- * when it has continued, although nobody rings the doorbell again.
+ * when it has continued, although nobody wakes the service thread again.
  */
 static void region_is_not_let_go_while_a_thread_is_at_work(void)
 {

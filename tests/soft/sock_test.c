@@ -70,8 +70,8 @@ static void sock_open(void)
 {
 	ia = calloc(1, sizeof(*ia));
 	REQUIRE(ia != NULL);
-	ia->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	REQUIRE(ia->doorbell_fd >= 0);
+	ia->service_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	REQUIRE(ia->service_fd >= 0);
 	sock = socket_pair(&far_end);
 }
 
@@ -80,14 +80,14 @@ static void sock_close(void)
 	no_memory = 0;
 	soft_sockets_fini(ia);
 	close(far_end);
-	close(ia->doorbell_fd);
+	close(ia->service_fd);
 	free(ia);
 }
 
 /* A peer notifies once, over any of its sockets, so a notification that was not read must not be lost with its socket. */
 static void notification_that_was_not_read_outlives_its_socket(void)
 {
-	struct pollfd bell = { .fd = ia->doorbell_fd, .events = POLLIN };
+	struct pollfd bell = { .fd = ia->service_fd, .events = POLLIN };
 
 	REQUIRE(send(far_end, "", 1, MSG_NOSIGNAL) == 1);
 	CHECK_EQ_INT(poll(&bell, 1, 0), 0);

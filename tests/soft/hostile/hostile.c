@@ -417,7 +417,7 @@ void hostile_want_all(struct hostile *h)
 	atomic_store(&m->ring->taken, sent);
 	atomic_store(&m->port->delivered, (uint32_t)sent);
 	atomic_store(&m->port->rq_posted, (uint32_t)sent + ENTRIES);
-	atomic_store(&m->port->want_bell, 1);
+	atomic_store(&m->port->want_wake, 1);
 	atomic_store(&m->ring->notify, SOFT_NOTIFY_WAKE);
 }
 

@@ -74,7 +74,7 @@ static _Noreturn void bad_usage(const char *word)
 {
 	if (word)
 		fprintf(stderr, "datconform: %s\n", word);
-	fputs(usage, stderr);
+	fputs("Try 'datconform --help'.\n", stderr);
 	exit(2);
 }
 
@@ -191,7 +191,7 @@ static void take_options(int argc, char **argv)
 	if (strcmp(options.api, API_NAME))
 		return;	/* the program for the other API checks the rest */
 	if (options.result_count && !options.html)
-		bad_usage("results are compared on a page: name its file with --html");
+		bad_usage("words after the options are JSON results to compare: name the page with --html FILE");
 	if (options.result_count > MAX_COLUMNS - 1)
 		bad_usage("too many results for one page");
 	if (!options.run.ia_name && (options.server || options.connect || (!options.list &&

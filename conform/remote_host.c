@@ -56,8 +56,8 @@ static bool adapter_address(const char *ia_name, struct sockaddr_storage *addres
 		alarm(60);
 		ret = dat_ia_open((char *)ia_name, 8, &async, &ia);
 		if (ret != DAT_SUCCESS) {
-			fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x)\n", ia_name,
-				judge_ret_name(ret), ret);
+			fprintf(stderr, "datconform: dat_ia_open(\"%s\"): %s (0x%08x); 'datctl check --ia %s' prints the "
+				"reason, and what to do\n", ia_name, judge_ret_name(ret), ret, ia_name);
 			_exit(1);
 		}
 		ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL);

@@ -215,7 +215,7 @@ static void unknown_write_locked(struct text *t, const struct reg_front *front,
 		fprintf(t->stream, "; 'datctl check' says what to do\n");
 		return;
 	}
-	fprintf(t->stream, "it knows ");
+	fprintf(t->stream, "it has ");
 	names_write(t, front);
 	if (reg.conf.providers)
 		fprintf(t->stream, " (with DAT_PROVIDERS=%s)",

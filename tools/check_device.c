@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,13 @@ static char *out_of_the_way(const struct conf_entry *e)
 	return check_comment_out(e);
 }
 
+static bool is_address(const char *name)
+{
+	struct in_addr address;
+
+	return inet_pton(AF_INET, name, &address) == 1;
+}
+
 static void absent_add(struct check *c, const struct conf_entry *e, const char *name)
 {
 	char *drop = out_of_the_way(e);
@@ -80,16 +88,18 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 	} else if (c->devices.count == 0) {
 		check_add(
 			c, CHECK_FAIL, "device-absent", e,
-			cli_text("there is no network interface \"%s\", and this host has no RDMA "
-				 "device at all",
+			cli_text("%s \"%s\", and this host has no RDMA device at all",
+				 is_address(name) ? "no network interface has the address" :
+						    "there is no network interface",
 				 name),
 			cli_text("load the driver of its card, until 'rdma link' lists it, or "
 				 "remove the line: %s",
 				 drop));
 	} else {
 		check_add(c, CHECK_FAIL, "device-absent", e,
-			  cli_text("there is no network interface or RDMA device \"%s\"; there are "
-				   "%s",
+			  cli_text("%s \"%s\"; there are %s",
+				   is_address(name) ? "no network interface has the address" :
+						      "there is no network interface or RDMA device",
 				   name, ports),
 			  cli_text("name one of these in field 7, or remove the line: %s", drop));
 	}

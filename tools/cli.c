@@ -22,9 +22,10 @@
 static struct {
 	const char *command;	/* as typed, for the message about --help */
 	const char *name;	/* before every message */
+	const char *subcommand; /* of datctl, or NULL */
 	bool quiet;		/* errors are not printed */
 	cli_strerror_fn *names;	/* of return values */
-} cli = { "tool", "tool", false, dat_strerror };
+} cli = { "tool", "tool", NULL, false, dat_strerror };
 
 void cli_begin(const char *name)
 {
@@ -43,6 +44,11 @@ void cli_begin(const char *name)
 void cli_rename(const char *name)
 {
 	cli.name = name;
+}
+
+void cli_subcommand(const char *command)
+{
+	cli.subcommand = command;
 }
 
 int cli_help(const char *text)
@@ -149,7 +155,8 @@ int cli_usage(const char *fmt, ...)
 	char *end;
 
 	va_start(args, fmt);
-	end = cli_text("Try '%s --help'.", cli.command);
+	end = cli_text("Try '%s%s%s --help'.", cli.command, cli.subcommand != NULL ? " " : "",
+		       cli.subcommand != NULL ? cli.subcommand : "");
 	message("\n", end, fmt, args);
 	va_end(args);
 	free(end);

@@ -26,6 +26,8 @@ void cli_begin(const char *name);
 
 /* Changes the name in messages, for the second process of a tool. */
 void cli_rename(const char *name);
+/* From here on cli_usage() names the help of this command of the tool. */
+void cli_subcommand(const char *command);
 
 /* Prints the help text, or name and version, on stdout. Returns CLI_OK. */
 int cli_help(const char *text);

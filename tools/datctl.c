@@ -198,6 +198,7 @@ static int run(const struct command *command, int argc, char **argv)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return cli_help(command->help);
 	json_first(argc, argv);
+	cli_subcommand(command->name);
 	return command->run(argc, argv);
 }
 

@@ -204,8 +204,8 @@ static void skips_print(struct check *c, bool hidden)
 		finding_print(c, first);
 	else if (n > 1)
 		printf("skip  %-*s  and %zu more are %s%s\n      to do: %s\n", c->width,
-		       first->name, n - 1, alike ? "" : "not for programs of uDAPL 1.2, the first "
-							"because it is ",
+		       first->name, n - 1, alike ? "" : "not for programs of uDAPL 1.2; about the "
+							"first: ",
 		       first->cause, first->remedy);
 }
 

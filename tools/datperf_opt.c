@@ -468,7 +468,8 @@ static int take_operands(char **operands, struct perf_options *opt)
 	    parse_pair(operands[0], ':', 0, UINT64_MAX, &min, &max))
 		return cli_usage("--sweep takes its value after a '=': --sweep=%s", operands[0]);
 	if (opt->plot == NULL)
-		return cli_usage("'%s' is not an option", operands[0]);
+		return cli_usage("'%s' is not an option; the host of the server follows --connect, and results "
+				 "follow --plot FILE", operands[0]);
 	opt->results = operands;
 	return CLI_OK;
 }

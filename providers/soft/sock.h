@@ -12,7 +12,7 @@ enum soft_msg_type {
 	SOFT_MSG_RTU,	  /* active: established; `liveness`: this socket stays open */
 	SOFT_MSG_CANCEL,  /* active: it has given up */
 	SOFT_MSG_DISC,	  /* either: the connection of `port` is over */
-	SOFT_MSG_NOTIFY,	  /* either: asks the peer to go round its queues; mostly a message of one byte */
+	SOFT_MSG_NOTIFY,	  /* either: asks the peer's service thread to look at its queues; mostly one byte long */
 };
 
 #define SOFT_MSG_MAGIC 0x0da7050fu

@@ -62,7 +62,10 @@ wrong_usage_exits_with_2_and_prints_nothing()
 		exits_with 2
 		prints_nothing
 		says '^datctl: '
-		says "^Try 'datctl --help'"
+		case $args in
+		list*|show*) says "^Try 'datctl ${args%% *} --help'" ;;
+		*) says "^Try 'datctl --help'" ;;
+		esac
 	done
 }
 

@@ -111,7 +111,7 @@ TEST_WITH(no_line_is_proposed_that_promises_more_than_its_library,
 
 TEST_WITH(an_unknown_name_is_told_with_the_known_ones, LINE("a", "plain") LINE("bc", "plain"))
 {
-	fails_saying("b", NOT_FOUND(DAT_NAME_NOT_REGISTERED), "it knows a, bc");
+	fails_saying("b", NOT_FOUND(DAT_NAME_NOT_REGISTERED), "it has a, bc");
 	fails_saying("c", NOT_FOUND(DAT_NAME_NOT_REGISTERED), "no such adapter");
 }
 
@@ -130,7 +130,7 @@ TEST_WITH(an_unknown_name_brings_up_the_line_that_was_refused,
 
 TEST_WITH(an_empty_registry_knows_nobody, "")
 {
-	fails_saying("a", NOT_FOUND(DAT_NAME_NOT_REGISTERED), "it knows none");
+	fails_saying("a", NOT_FOUND(DAT_NAME_NOT_REGISTERED), "it has none");
 }
 
 static void no_registry_peer(void *arg)

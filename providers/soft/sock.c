@@ -393,7 +393,7 @@ void soft_socket_read(struct soft_socket *sock)
 		input = socket_read(sock, &msg, &fd);
 		if (input == INPUT_MESSAGE)
 			soft_conn_message(sock, &msg, fd);
-		notified = rung || input == INPUT_NOTIFY;
+		notified = notified || input == INPUT_NOTIFY;
 	}
 	if (input == INPUT_END && !sock->ended)
 		soft_conn_hangup(sock);

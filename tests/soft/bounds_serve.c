@@ -40,7 +40,7 @@ void service_thread_leaves_a_queue_that_is_never_empty(void)
 	filled = 0;
 	cq_serve(&cq);
 	CHECK(filled > 0);
-	CHECK_EQ_INT(read(ia->service_fd, &notified, sizeof(rung)), sizeof(rung));
+	CHECK_EQ_INT(read(ia->service_fd, &notified, sizeof(notified)), sizeof(notified));
 	CHECK_EQ_INT(notified, 1);
 	close(ia->service_fd);
 	free(ia);

@@ -118,7 +118,10 @@ static void cqs_look(struct soft_ia *ia)
 		}
 		soft_cq_release(cq);
 	}
-	/* As a wake-up of the service thread: notifies consumers, and arms their queues anew, as the last arming may be overwritten. */
+	/*
+	 * As a wake-up of the service thread does, this notifies consumers and arms their queues, because the last arming may
+	 * have been overwritten.
+	 */
 	if (ring)
 		soft_ia_serve(ia);
 }

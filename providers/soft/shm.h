@@ -81,7 +81,7 @@ _Static_assert(sizeof(struct soft_cell) == 2 * SOFT_LINE,
 	((int64_t)((SOFT_RESERVED_POS(word) - (uint64_t)(pos)) << 16) >> 16)
 
 #define SOFT_SERVICE_WANTED 1u
-#define SOFT_SERVICE_WOKEN   2u /* the service thread was woken after that; if it is not set, the sender may have been stopped before */
+#define SOFT_SERVICE_WOKEN   2u /* the service thread was woken after that; else the sender may have stopped before */
 
 /*
  * Stands in for a list that is lost: the owner looks which ports say that they are on it.

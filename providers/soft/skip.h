@@ -25,7 +25,7 @@ void soft_skip_seek(struct soft_evd *evd);
  */
 void soft_skip_pass(struct soft_cq *cq);
 
-/* The queue is about to be freed. Returns false if its memory is left to the peers that have reserved its skipped cells. Poll lock. */
+/* The queue is about to be freed. Returns false if peers with skipped cells keep its memory. Poll lock. */
 bool soft_skip_fini(struct soft_cq *cq);
 
 /* Looks again at the rings that wait for a sender. Returns true if some still wait. Service thread. */

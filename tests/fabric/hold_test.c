@@ -90,7 +90,7 @@ static void requests_that_still_wait_are_flushed(void)
 	API_EMPTY(pair.b.request);
 }
 
-/* Posts a write, a read, a bind, a suppressed send and a send, which are deferred until the peer's message and complete in order. */
+/* Posts a write, a read, a bind, a suppressed send and a send, all deferred until the peer's message; they complete in order. */
 static void post_all_kinds(void)
 {
 	DAT_RMR_TRIPLET target = api_target(&to, 0, BYTES), source = api_target(&to, 1024, BYTES);

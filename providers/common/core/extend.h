@@ -5,7 +5,7 @@
 
 #include "core.h"
 
-/* An operation of enum datp_ext_op. An atomic operation has one segment; so has a read into an RMR, whose segment lies in that RMR. */
+/* An operation of enum datp_ext_op. An atomic operation has one segment; so has a read into an RMR, and it lies in the RMR. */
 struct ext_post {
 	enum datp_ext_op op;
 	int n;

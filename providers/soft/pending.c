@@ -4,8 +4,8 @@
  * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its
  * connection request, to send the RTU after an accept, and to hang up after a refusal. A connection that exceeds it is
  * closed. The number of connections without a request is limited, too: beyond it the oldest is closed, since an honest peer
- * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit, but one process cannot use
- * up the last descriptors with those.
+ * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit, but one
+ * process cannot use up the last descriptors with those.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */

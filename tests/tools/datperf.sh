@@ -91,7 +91,7 @@ wrong_usage_names_what_is_wrong()
 	refuses "'--wait=3': this option takes no value" --wait=3
 	refuses '--sweep takes its value after a .=.: --sweep=8:1m' --sweep 8:1m
 	refuses "--duration: '1,5' is not a number of seconds from 0.001 to 3600" --duration 1,5
-	refuses "'stray' is not an option" --sweep stray
+	refuses "'stray' is not an option; the host of the server follows --connect, and results follow --plot FILE" --sweep stray
 }
 
 what_cannot_be_printed_is_an_error()

@@ -424,20 +424,27 @@ static DAT_RETURN take_step(const char *ia_name)
 	garbage();
 }
 
+/* Sets a bound to what comes next, which does not outlast the test. A process that hangs, here or there, ends then. */
+static void bound(unsigned int seconds, uint64_t until_ms)
+{
+	uint64_t now_ms = judge_now_ms(), left_s;
+
+	if (now_ms >= until_ms)
+		_exit(1);
+	left_s = (until_ms - now_ms + 999) / 1000;
+	alarm(seconds < left_s ? seconds : (unsigned int)left_s);
+}
+
 void remote_serve(int fd, const char *ia_name, unsigned int hello_s)
 {
-	uint64_t until_ms = judge_now_ms() + TEST_S * UINT64_C(1000), now_ms;
+	uint64_t until_ms = judge_now_ms() + TEST_S * UINT64_C(1000);
 	bool bye = false;
 
 	for (;;) {
-		now_ms = judge_now_ms();
-		if (now_ms >= until_ms)
-			_exit(1);
-		/* A process that hangs, here or there, ends after this time. */
-		alarm(remote.ia ? IDLE_S : hello_s + IDLE_S);
+		bound(remote.ia ? IDLE_S : hello_s + IDLE_S, until_ms);
 		if (!remote_get(fd, &remote.in, remote.bytes, remote.ia ? -1 : (int)hello_s * 1000))
 			_exit(errno == EPROTO);
-		alarm(remote.step_s);
+		bound(remote.step_s, until_ms);
 		memset(&remote.out, 0, sizeof(remote.out));
 		remote.out.step = remote.in.step;
 		remote.out.word_count = 1;

@@ -11,6 +11,12 @@ check_PROGRAMS += tests/conform/crowd
 tests_conform_crowd_SOURCES = tests/conform/crowd.c
 tests/conform/server.log: tests/conform/crowd$(EXEEXT)
 
+check_PROGRAMS += tests/conform/bounds_test
+TESTS += tests/conform/bounds_test
+tests_conform_bounds_test_SOURCES = tests/conform/bounds_test.c conform/remote_serve.c conform/remote_wire.c
+tests_conform_bounds_test_CPPFLAGS = $(HARNESS_CPPFLAGS) $(conform_cppflags) -DCONFORM_API=1
+tests_conform_bounds_test_LDADD = $(HARNESS_LIBS) libdat.la
+
 tests/conform/soft20.log tests/conform/mutants20.log tests/conform/datconform.log: datconform$(EXEEXT) datconform-2.0$(EXEEXT)
 tests/conform/server.log tests/conform/datconform.log tests/conform/soft0.log tests/conform/strict.log tests/conform/mutants.log: datconform$(EXEEXT)
 

@@ -26,10 +26,10 @@ DAT_RETURN api_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRI
 			  DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv, DAT_LMR_HANDLE *lmr,
 			  DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *size,
 			  DAT_VADDR *address);
-/* Finds the handle that 2.0 wants beside the context: of the region that api_lmr_create() has made last with it. */
+/* Binds as 1.2 does. 2.0 needs the LMR's handle, too: that of the latest region with this context that api_lmr_create() made. */
 DAT_RETURN api_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_TRIPLET *segment, DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
 			DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context);
-/* Rejects a request without private data. */
+/* Rejects a connection request without private data. */
 DAT_RETURN api_cr_reject(DAT_CR_HANDLE cr);
 
 #ifndef API_PLAIN

@@ -23,7 +23,7 @@
 #include "rdma_devices.h"
 
 #define RDMA_SGE_MAX	  32  /* the segments for which a post has room on its stack */
-#define RDMA_CQ_MAX	  16  /* CQs of one EVD, if the device cannot resize CQs */
+#define RDMA_CQ_MAX	  16  /* the most CQs of one EVD: another is created if none can grow any more */
 #define RDMA_CQ_SPARE	  (1 << 20) /* entries that the CQs of an IA may have beyond what they need, in the same case */
 #define RDMA_NUDGES	  12  /* RDMA Writes of length 0 on a new connection; see rdma_timer.c */
 /* the provider's own requests on a send queue: these writes, an RTR message, and the marker of a drain */

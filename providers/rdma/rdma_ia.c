@@ -28,7 +28,7 @@
 
 /* ------------------------------------------------------------------ open and close */
 
-static bool no_wait(int fd)
+static bool set_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -90,7 +90,7 @@ static enum datp_err open_watches(struct rdma_ia *ia)
 	int cm_fd = ia->channel->channel->fd, async_fd = ia->verbs->async_fd;
 	enum datp_err err;
 
-	if (!no_wait(cm_fd) || !no_wait(async_fd)) {
+	if (!set_nonblocking(cm_fd) || !set_nonblocking(async_fd)) {
 		datp_log(1,
 			 "%s: cannot make a descriptor of the device non-blocking (fcntl): %s; allow the call (a seccomp filter)",
 			 ia->base.name, strerror(errno));
@@ -260,7 +260,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_rdma_read_out = rdma_count((int64_t)dev->max_qp_init_rd_atom * dev->max_qp);
 	a->read_in_guaranteed = a->read_out_guaranteed = true;
 	a->max_evds = rdma_count(dev->max_cq - 1 - (ia->key_cq != NULL));
-	/* the length of libdatp's list; how many completions a CQ holds depends on the endpoints */
+	/* an EVD is a list of libdatp's; the CQs behind it are as many as its endpoints need, up to RDMA_CQ_MAX */
 	a->max_evd_qlen = rdma_count((int64_t)dev->max_cqe * RDMA_CQ_MAX);
 	a->max_iov_per_dto = rdma_least(dev->max_sge, RDMA_SGE_MAX);
 	a->max_iov_per_rdma_write = a->max_iov_per_dto;
@@ -271,7 +271,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_iov_per_rdma_read = a->max_iov_per_dto;
 	a->max_lmrs = rdma_count(dev->max_mr);
 	a->max_pzs = rdma_count(dev->max_pd - 1);
-	/* each bind has a window of its own, besides that of the previous bind */
+	/* until a bind completes, its RMR has two windows: that of this bind and that of the previous one */
 	a->max_rmrs = rdma_has_windows(ia) ? rdma_count(dev->max_mw / 2)
 		      : rdma_emulates(ia) ? rdma_count(dev->max_mr)
 					    : 0;

@@ -30,7 +30,7 @@ static struct soft_cell *head_cell(const struct soft_cq *cq, uint64_t *head)
 /* Returns true if the peer holds the execution lock of its sends to us. */
 static bool peer_executes(const struct soft_ep *ep)
 {
-	/* acquire: what the peer had executed when it released the execution lock */
+	/* acquire: makes visible what the peer had executed when it released the execution lock */
 	uint64_t word = atomic_load_explicit(&ep->rport->exec_lock, memory_order_acquire);
 
 	return SOFT_EXEC_GEN(word) == ep->rgen && (word & SOFT_EXEC_HELD) && !(word & SOFT_EXEC_TARGET);

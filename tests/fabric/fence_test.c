@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RDMA Writes with a fence over a device that ignores the fence, imitated by a switch of twist.h. The provider keeps each of them
+ * RDMA Writes with a fence over a device that ignores the fence, imitated by a switch of twist.h. The provider defers each of them
  * until the RDMA Reads before it have completed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names. That has
  * quirk=writes_unfenced, and a hold_ms so long that the passive side waits for the peer's first message throughout a test.
  */
@@ -166,7 +166,7 @@ static void requests_of_all_kinds_stay_behind_the_fenced_writes(void)
 	CHECK_EQ_INT(api_mismatch(near.mem, LONG, 1), -1);
 }
 
-/* A graceful disconnect waits for the kept requests. */
+/* A graceful disconnect waits for the deferred requests. */
 static void kept_requests_go_out_before_a_graceful_end(void)
 {
 	begin();
@@ -183,7 +183,7 @@ static void kept_requests_go_out_before_a_graceful_end(void)
 	written_as_read();
 }
 
-/* After an abrupt disconnect the kept write is not executed, and it does not affect a new connection. */
+/* After an abrupt disconnect the deferred write is not executed, and it does not affect a new connection. */
 static void kept_requests_are_flushed_by_an_abrupt_end(void)
 {
 	begin();

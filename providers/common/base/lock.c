@@ -33,7 +33,8 @@ static inline bool lock_move(_Atomic uint32_t *lock, uint32_t from, uint32_t to)
 }
 
 /*
- * The critical sections are short, so the holder is likely to leave sooner than a sleep would take.
+ * Returns true if it has acquired the lock. The critical sections are short, so the holder is likely to leave sooner than a
+ * sleep would take.
  */
 static bool lock_spin(_Atomic uint32_t *lock)
 {

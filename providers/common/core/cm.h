@@ -26,14 +26,14 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful);
 /* ------------------------------------------------------------------ sp.c */
 
 /*
- * A service point. An RSP is used up by its first request: then it gives up its EVD, and the
+ * A service point. An RSP is used up by its first connection request: then it gives up its EVD, and the
  * service thread closes the transport's part a little later. Its handle stays valid until
  * rsp_free(), because programs compare it with the one in the event, and then free it.
  */
 struct sp_priv {
 	_Atomic uint32_t lock;	/* the service point lock; guards all below */
-	bool arriving;		/* an RSP whose request has just arrived: see rsp_used() */
-	bool closed;		/* accepts no more requests */
+	bool arriving;		/* an RSP whose connection request has just arrived: see rsp_used() */
+	bool closed;		/* accepts no more connection requests */
 	bool make_ep;		/* DAT_PSP_PROVIDER_FLAG; set once */
 	struct datp_sp *next;	/* on the list of used up RSPs (its own lock) */
 	bool closing;		/* a thread is closing the transport's part (the same lock) */
@@ -57,11 +57,11 @@ enum datp_err rsp_free(struct datp_sp *sp);
  * again.
  */
 struct datp_sp *sp_find(struct datp_ia *ia, uint64_t qual);
-/* A request has arrived at an RSP, which is used up by it. No lock held. */
+/* A connection request has arrived at an RSP, which is used up by it. No lock held. */
 void rsp_used(struct datp_sp *sp);
 bool sp_is_rsp(const struct datp_sp *sp);
 /*
- * Returns how many live RSPs have had their request. They do not keep an IA from being closed,
+ * Returns how many live RSPs have had their connection request. They do not keep an IA from being closed,
  * because programs may believe that such an RSP has freed itself. IA lock held.
  */
 uint32_t rsp_count_used_up_locked(struct ia_priv *priv);
@@ -86,10 +86,10 @@ static inline struct cr_priv *cr_priv(struct datp_cr *cr)
 
 struct datp_cr *cr_of_note(struct cr_note *note);
 
-/* Accepts a request. `ep` is DAT_HANDLE_NULL if the request has an endpoint already. */
+/* Accepts a connection request. `ep` is DAT_HANDLE_NULL if the request has an endpoint already. */
 enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE ep, const void *pdata,
 			uint32_t pdata_len);
-/* Rejects a request with private data, which are at most as long as datp_ext_attr.max_reject_data. */
+/* Rejects a connection request with private data, which are at most as long as datp_ext_attr.max_reject_data. */
 enum datp_err cr_reject(struct datp_cr *cr, const void *pdata, uint32_t pdata_len);
 enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual);
 

@@ -237,7 +237,7 @@ void sp_forget_all(void);
 /* Frees the endpoint in any state; if it is connected, the peer is told. */
 void ep_destroy(struct datp_ep *ep);
 void sp_destroy(struct datp_sp *sp);
-/* Frees a request, and rejects it if it has not been answered. */
+/* Frees a connection request, and rejects it if it has not been answered. */
 void cr_destroy(struct datp_cr *cr);
 void srq_destroy(struct datp_srq *srq);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns connection requests. Invariant: a request is answered once, by accept, reject or handoff,
- * after which the handle is invalid. If a request ends for another reason (the IA is closed, its
+ * after which the handle is invalid. If a connection request ends for another reason (the IA is closed, its
  * event is lost), it is rejected first.
  */
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void cr_release(struct datp_cr *cr)
 }
 
 /*
- * Creates the endpoint for a PSP_PROVIDER request: its attributes are like the peer's, without PZ
+ * Creates the endpoint for a PSP_PROVIDER connection request: its attributes are like the peer's, without PZ
  * and EVDs.
  */
 static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like,
@@ -91,11 +91,11 @@ static void ep_learn_peer_locked(struct datp_ep *ep, const struct datp_cr *cr)
 	ep_priv(ep)->target_qual = cr->qual;
 }
 
-/* Fills the transport's part of a CR; if it does not return DATP_OK, the request is refused. */
+/* Fills the transport's part of a CR; if it does not return DATP_OK, the connection request is refused. */
 typedef enum datp_err fill_fn(struct datp_cr *cr, void *arg);
 
 /*
- * Gives the request to the service point, if the point accepts one. SP lock held; on success the
+ * Gives the connection request to the service point, if the point accepts one. SP lock held; on success the
  * event is queued.
  */
 static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_fn *fill, void *arg)
@@ -133,7 +133,7 @@ static enum datp_err arrive_locked(struct datp_sp *sp, struct datp_cr *cr, fill_
 	return DATP_OK;
 }
 
-/* Creates and publishes a CR for a request at a service point. If it fails, `cr` is freed. */
+/* Creates and publishes a CR for a connection request at a service point. If it fails, `cr` is freed. */
 static enum datp_err arrive(struct datp_sp *sp, uint64_t qual, struct datp_cr *cr,
 			    const struct datp_ep_attr *attr, fill_fn *fill, void *arg)
 {
@@ -211,7 +211,7 @@ static void cr_end(struct datp_cr *cr)
 	cr_release(cr);
 }
 
-/* Returns the endpoint of a request that is not accepted to the consumer, or to libdatp. */
+/* Returns the endpoint of a connection request that is not accepted to the consumer, or to libdatp. */
 static void give_ep_back(struct datp_cr *cr)
 {
 	struct datp_ep *ep = cr->ep;

@@ -64,7 +64,7 @@ static const struct sentence connecting[] = {
 	{ 0, 2, "", "", "" },
 };
 
-/* The transport says that the other side has ended the request, instead of rejecting it: a program has it, or had it. */
+/* The transport says that the other side has ended the connection request, instead of rejecting it: a program has it, or had it. */
 static const struct sentence unanswered = {
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED, 2, "DAT_CONNECTION_EVENT_NON_PEER_REJECTED",
 	"the other side has ended the request without an answer, as when its program ends or closes the adapter",

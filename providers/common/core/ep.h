@@ -25,7 +25,7 @@ struct ep_priv {
 	_Atomic uint32_t pins; /* threads that work on it without the lock; counted up under the EP or the calls' lock */
 	bool ending; /* a thread is ending the connection, and later reports about it are ignored (EP lock) */
 	bool dying;			/* it is being freed (EP lock) */
-	bool by_provider;	/* made for a PSP_PROVIDER request, not accepted yet (EP lock) */
+	bool by_provider;	/* made for a PSP_PROVIDER connection request, not accepted yet (EP lock) */
 	/*
 	 * the sizes of messages and RDMA transfers that the program asked for, if its API does not limit
 	 * posts to them; 0: none (EP lock)
@@ -34,7 +34,7 @@ struct ep_priv {
 	/* how it was connected, for dat_ep_dup_connect() (EP lock) */
 	bool active;
 	struct sockaddr_storage target;
-	uint64_t target_qual; /* on the passive side, the qualifier at which the request arrived */
+	uint64_t target_qual; /* on the passive side, the qualifier at which the connection request arrived */
 	struct loop_call *calls;	/* calls that the service thread still has to make (the calls' lock) */
 	bool no_calls;		/* no further call is accepted (the calls' lock) */
 	/* the private data of the peer's accept, or of its rejection; valid until reset or free */
@@ -54,8 +54,8 @@ static inline struct ep_priv *ep_priv(struct datp_ep *ep)
 enum ep_cause {
 	EP_CONNECT, EP_CONNECT_REFUSED,		/* dat_ep_connect; the op refused */
 	EP_RESERVE, EP_UNRESERVE,		/* an RSP reserves it; gives it back */
-	EP_REQUEST,				/* a request has arrived at its RSP */
-	EP_REJECT,				/* the request at its RSP was rejected */
+	EP_REQUEST,				/* a connection request has arrived at its RSP */
+	EP_REJECT,				/* the connection request at its RSP was rejected */
 	EP_ACCEPT,				/* dat_cr_accept */
 	EP_ACCEPT_REFUSED_UNC, EP_ACCEPT_REFUSED_PAS, EP_ACCEPT_REFUSED_TEN,	/* the op refused */
 	EP_ESTABLISHED,
@@ -118,7 +118,7 @@ bool ep_may_be_pinned_locked(struct datp_ep *ep, unsigned int states);
  * against the limits of the IA, each by itself and all together. srq: the endpoint has one.
  */
 enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, bool srq);
-/* The same for the attributes of a peer's request; their errors are not logged. */
+/* The same for the attributes of a peer's connection request; their errors are not logged. */
 enum datp_err ep_attr_resolve_like(struct datp_ia *ia, struct datp_ep_attr *attr);
 enum evd_stream ep_recv_stream(const struct datp_ep_attr *attr);
 enum evd_stream ep_request_stream(const struct datp_ep_attr *attr);

@@ -292,7 +292,7 @@ static void discard(struct datp_evd *evd)
 		if (!node)
 			return;
 		/*
-		 * The consumer has not seen the request and never will, so nobody else can answer
+		 * The consumer has not seen the connection request and never will, so nobody else can answer
 		 * it.
 		 */
 		if (node->kind == NODE_CR)

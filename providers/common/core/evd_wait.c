@@ -30,7 +30,7 @@ static enum datp_err enter(struct wait *wait)
 	enum datp_err err = DATP_OK;
 
 	datp_lock(&priv->lock);
-	/* relaxed, both: they change under a lock, or it is the consumer's error */
+	/* relaxed, both: `waiter` changes under this lock; a program that frees the EVD meanwhile may get either result */
 	if (atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) != DATP_TAG(DATP_EVD) ||
 	    priv->dead)
 		err = DATP_ERR_HANDLE_EVD_REQUEST;
@@ -46,7 +46,7 @@ static enum datp_err enter(struct wait *wait)
 	if (!err) {
 		priv->threshold = wait->threshold;
 		priv->notified = false;
-		/* relaxed: it informs others under the lock; without the lock it is a hint */
+		/* relaxed: threads that depend on it read it under the lock; for the others it is a hint */
 		atomic_store_explicit(&evd->waiter, 1, memory_order_relaxed);
 	}
 	datp_unlock(&priv->lock);

@@ -20,8 +20,8 @@ void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
 }
 
 /*
- * Removes the entries of a VI that is destroyed. They remain if the program took the descriptors
- * without them.
+ * Removes the entries of a VI that is destroyed. There are some if the program took descriptors by VipSendDone() or
+ * VipRecvDone() and not their entries.
  */
 void cq_forget(struct cq *cq, const struct vi *vi)
 {

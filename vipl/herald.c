@@ -21,9 +21,9 @@ void herald_wake(struct nic *nic)
 	event.event_number = DAT_SOFTWARE_EVENT;
 	event.evd_handle = h->bell;
 	pthread_mutex_lock(&h->lock);
-	if (!h->rung)
+	if (!h->woken)
 		dat_evd_post_se(h->bell, &event);
-	h->rung = true;
+	h->woken = true;
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -214,7 +214,7 @@ static void *herald_main(void *arg)
 	while (!stop) {
 		drain_bell(h);
 		pthread_mutex_lock(&h->lock);
-		h->rung = false;
+		h->woken = false;
 		stop = h->stop;
 		pthread_mutex_unlock(&h->lock);
 		while (tell_error(nic) || tell_notice(nic))

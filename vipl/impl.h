@@ -40,8 +40,8 @@ enum {
 	MEM_BUCKETS = 256,
 	MEM_CACHE = 8,			/* a power of two */
 	PROBES = 4,			/* connection qualifiers for one discriminator */
-	SEND_SLOT = 128,		/* of a request's header, and of the data of a short send */
-	RECV_SLOT = 64,			/* of a receive's header, and of the data of a short receive */
+	SEND_SLOT = 128,		/* bytes of a request's header and of the data of a short send */
+	RECV_SLOT = 64,			/* bytes of a receive's header and of the data of a short receive */
 };
 
 /* A protection tag; all under nic->mem_lock. */
@@ -148,7 +148,8 @@ struct queue {
 	uint32_t depth;
 	uint32_t mask;
 	bool recv;
-	_Atomic bool survive;		/* a flushed operation becomes OP_STAGED again; work's lock, except in leave.c */
+	/* Flushed operations become OP_STAGED again, for the next connection. Work's lock, except in leave.c. */
+	_Atomic bool survive;
 	bool overrun;			/* vi->lock: the program has been told that it is full */
 	_Atomic uint32_t tail;		/* written under vi->lock */
 	_Atomic uint32_t head;		/* written under the work's lock */
@@ -185,7 +186,7 @@ struct vi {
 	struct vi *next;		/* nic->lock */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;		/* state, outcome or up */
-	VIP_VI_STATE state;		/* lock, and so all below; zeroed when the memory is reused */
+	VIP_VI_STATE state;		/* this and all below: lock; zeroed when the memory is reused */
 	bool busy;			/* a thread connects or disconnects the VI */
 	bool feeding;			/* receives are posted to uDAPL at once, not staged */
 	bool closing;			/* VipDisconnect() is running */
@@ -227,7 +228,7 @@ struct cq {
 	struct cq *next;		/* nic->lock */
 	struct work work;
 	unsigned int users;		/* queues; nic->lock */
-	uint32_t reserved;			/* events of the EVD that queues have reserved; nic->lock */
+	uint32_t reserved;		/* events of the EVD that queues have reserved; nic->lock */
 	struct cq_entry *ring;		/* all below: work.lock */
 	uint32_t size;
 	uint32_t first;
@@ -274,7 +275,7 @@ struct herald {
 	DAT_EVD_HANDLE bell;		/* a software event on it wakes the herald */
 	pthread_cond_t free;		/* current has changed */
 	bool stop;			/* all below: lock */
-	bool rung;
+	bool woken;			/* herald_wake() has posted to `bell`, and the herald has not looked yet */
 	struct work *watched;
 	struct work *current;		/* the one that the herald is looking at */
 	struct async_error *errors;
@@ -406,8 +407,8 @@ void cond_nap(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until, int o
 	      const struct undo *undo);
 
 /*
- * Copies `size` bytes, `step` to 2 * `step`, without a call, by two copies that may overlap. Most
- * short messages have so few.
+ * Copies `size` bytes, which is from `step` to 2 * `step`, by two copies that may overlap: without a call of memcpy(). Most
+ * short messages are of such sizes.
  */
 static inline __attribute__((always_inline)) void copy_ends(void *to, const void *from, size_t size,
 							    size_t step)

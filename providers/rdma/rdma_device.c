@@ -31,7 +31,7 @@ static enum datp_err take_read_sink(void *to, const char *value, char *why, size
 	uint32_t bit = rdma_quirk_bit(RDMA_WRITE_SINKS);
 	bool strict = !strcmp(value, "strict");
 
-	(void)why, (void)size; /* the message that comes without one will do */
+	(void)why, (void)size; /* without a reason here, <datp/options.h> words the message itself */
 	if (!strict && strcmp(value, "open") != 0)
 		return DATP_ERR_PARAM;
 	opt->quirks_on &= ~bit;
@@ -73,7 +73,7 @@ static enum datp_err take_gid(void *to, const char *value, char *why, size_t siz
 	return DATP_OK;
 }
 
-/* The adapter, and a port, which is a number. */
+/* Takes the two words without a key: what names the adapter, and then the number of a port. */
 static enum datp_err take_where(void *to, const char *word, char *why, size_t size)
 {
 	struct rdma_options *opt = to;
@@ -119,7 +119,7 @@ static const struct datp_option table[] = {
 			 "how long one attempt to resolve an address may take"),
 	DATP_OPTION_COUNT("resolve_tries", struct rdma_options, resolve_tries, 4, 1, 1000,
 			  "how many attempts are made"),
-	/* a preset of 0, out of the range, means as for an address */
+	/* the default 0, which dat.conf cannot give, stands for the value of resolve_ms and resolve_tries */
 	DATP_OPTION_TIME("route_ms", struct rdma_options, route_ms, 0, 1, 600000,
 			 "how long one attempt to find the route may take"),
 	DATP_OPTION_COUNT("route_tries", struct rdma_options, route_tries, 0, 1, 1000,
@@ -379,7 +379,10 @@ static enum datp_err no_address(const struct rdma_ia *ia, int lack)
 	return DATP_ERR_ADDRESS;
 }
 
-/* A verbs device has no information about addresses, but each address has its device. */
+/*
+ * Opens a verbs device by an address of its own. Verbs do not list a device's addresses, so this tries each address of the host
+ * until one belongs to the device.
+ */
 static enum datp_err open_verbs_device(struct rdma_ia *ia)
 {
 	const char *name = ia->opt.where;

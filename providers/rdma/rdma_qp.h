@@ -5,7 +5,7 @@
 
 #include "rdma.h"
 
-/* Returns the number of the device's reads into which a program's read into this number of segments is divided. */
+/* Returns into how many RDMA Reads of the device a read of a program is divided that has this number of segments. */
 static inline int rdma_read_pieces(int segments, int read_sge)
 {
 	return (segments + read_sge - 1) / read_sge;

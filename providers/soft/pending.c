@@ -39,7 +39,7 @@ static uint32_t descriptors(void)
  * Returns true if the socket has a time limit: it is no liveness socket, was not opened by this side, and does
  * not wait for the program. ia.lock
  */
-static bool has_term(const struct soft_socket *sock)
+static bool has_time_limit(const struct soft_socket *sock)
 {
 	return !sock->active && !sock->liveness && !sock->cr;
 }
@@ -73,7 +73,7 @@ static struct soft_socket *next_overdue(struct soft_ia *ia)
 	datp_lock(&ia->lock);
 	now = now_ms(); /* read under the lock, so that it is not before any socket's `since` */
 	for (struct soft_socket *s = ia->sockets; s && !overdue; s = s->next) {
-		if (!has_term(s))
+		if (!has_time_limit(s))
 			continue;
 		if (now - s->since >= ia->handshake_ms)
 			overdue = s;

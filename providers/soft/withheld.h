@@ -5,12 +5,12 @@
 
 #include "soft.h"
 
-/* Withholds a receive of a message of this length that has invalidated the window of `rmr`. None is withheld. EP lock. */
+/* Withholds a receive of a message of this length that has invalidated the window of `rmr`. No other one is withheld. EP lock. */
 void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context, uint64_t len,
 			 bool solicited);
 /*
- * Returns true if the receive still has to wait. If the bound has passed or it is `late`, it does not, and the connections over
- * which an access goes on are broken. One is withheld. EP lock, not soft_ia.lock.
+ * Returns true if the withheld receive still has to wait. If the bound has passed, or `late` is set, it does not, and the
+ * connections over which an access goes on are broken. EP lock, not soft_ia.lock.
  */
 bool soft_withheld_waits(struct soft_ep *ep, bool late);
 /* Withholds the receive no longer, so that the caller completes it; nobody accesses memory through the window. EP lock. */
@@ -18,7 +18,8 @@ struct datp_wqe *soft_withheld_end(struct soft_ep *ep);
 
 /*
  * Returns true if a bind that has been executed may complete. Otherwise the tick looks again, or, if the connection is ending, the
- * teardown. If the bound has passed or it is `late`, it may, and the connections over which an access goes on are broken. EP lock.
+ * teardown. If the bound has passed, or `late` is set, it may complete, and the connections over which an access goes on are
+ * broken. EP lock.
  */
 bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool late);
 /* The connection ends, so the tick does not look at a bind that waits for old accesses any more. EP lock. */

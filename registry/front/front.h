@@ -29,7 +29,7 @@ struct reg_vtables {
 	_Atomic(const DAT_PROVIDER *) vtable[REG_VTABLE_CHUNK];
 	_Atomic(struct reg_vtables *) next;
 	unsigned int refs[REG_VTABLE_CHUNK];	/* reg.lock */
-	bool whole[REG_VTABLE_CHUNK];		/* reg.lock: is_whole(), so that it may be `hot` */
+	bool whole[REG_VTABLE_CHUNK];		/* reg.lock: has all slots that a `hot` vtable needs, see is_whole() */
 };
 
 struct front {

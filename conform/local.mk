@@ -57,7 +57,7 @@ datconform_LDFLAGS = $(AM_LDFLAGS) $(BIN_RPATH)
 datconform_LDADD = libdat.la
 
 plugin_PROGRAMS += datconform-2.0
-datconform_2_0_SOURCES = $(conform_sources) conform/api20.c conform/t_dat20.c conform/t_dat20_ext.c conform/t_dat20_rmr.c
+datconform_2_0_SOURCES = $(conform_sources) conform/api20.c conform/t_dat20.c conform/t_dat20_ext.c conform/t_dat20_rmr.c conform/t_dat20_counters.c
 nodist_datconform_2_0_SOURCES = conform/clauses20.c
 datconform_2_0_CPPFLAGS = $(conform_cppflags) -DCONFORM_API=2
 datconform_2_0_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/dat2' $(PLUGIN_RPATH)

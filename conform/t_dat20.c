@@ -2,7 +2,7 @@
 /*
  * What DAT 2.0 has beside 1.2, or does in another way: arguments, events, return values, and what
  * programs of 2.0 depend on. t_dat20_ext.c has the attributes and the InfiniBand extensions,
- * t_dat20_rmr.c the posts that name an RMR.
+ * t_dat20_rmr.c the posts that name an RMR, t_dat20_counters.c the counters.
  */
 #define API_PLAIN
 #include <dlfcn.h>

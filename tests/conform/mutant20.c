@@ -318,6 +318,8 @@ static void bend_names(DAT_PROVIDER_ATTR *attr)
 			named->value = (char *)(uintptr_t)"4K";
 		if (!strcmp(named->name, "DAT_IB_RDMA_READ") && breaks("reads_not_promised"))
 			named->value = (char *)(uintptr_t)"FALSE";
+		if (!strcmp(named->name, DAT_IB_ATTR_COUNTERS) && breaks("counters_untold"))
+			named->value = (char *)(uintptr_t)"FALSE";
 	}
 }
 
@@ -419,6 +421,41 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 }
 #undef FUNCTION
 
+/* Bends the arguments of a call about the counters. Returns false if the call is not made; it succeeds then. */
+static int bend_counters(DAT_EXTENDED_OP op, DAT_UINT64 *word)
+{
+	if ((int)op == DAT_IB_PRINT_COUNTERS_OP) {
+		if (breaks("print_keeps"))
+			word[1] = 0;
+		return !breaks("prints_nothing");
+	}
+	if (breaks("reset_ignored"))
+		word[2] = 0;
+	return (int)word[0] <= DCNT_IA_ALL_COUNTERS || !breaks("counter_unchecked");
+}
+
+/* Bends what a query of the counters has read. */
+static void bend_count(DAT_HANDLE handle, const DAT_UINT64 *word)
+{
+	DAT_UINT64 *value = (DAT_UINT64 *)(uintptr_t)word[1], all[DCNT_IA_ALL_COUNTERS];
+	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_PZ;
+	int counter = (int)word[0];
+
+	dat_get_handle_type(handle, &type);
+	if (type == DAT_HANDLE_TYPE_EP && counter == DCNT_EP_CONNECT && breaks("both_connect"))
+		*value = 1;
+	if (type == DAT_HANDLE_TYPE_EVD && counter == DCNT_EVD_ALL_COUNTERS && breaks("array_is_longer"))
+		value[counter] = 0;
+	if (type != DAT_HANDLE_TYPE_IA)
+		return;
+	if (counter == DCNT_IA_PZ_FREE && breaks("counter_stands"))
+		*value = 0;
+	if (counter == DCNT_IA_ALL_COUNTERS && breaks("array_is_shorter"))
+		memset(&value[1], 0xa5, (size_t)(counter - 1) * sizeof(*value));
+	if (counter != DCNT_IA_ALL_COUNTERS && word[2] && breaks("reset_takes_all"))
+		dat_ib_query_counters(handle, DCNT_IA_ALL_COUNTERS, all, 1);
+}
+
 /* The extensions' calls have at most six arguments, and each is passed as a word. */
 #define FUNCTION dat_extension_op
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
@@ -441,7 +478,11 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 		word[0] = *(DAT_UINT64 *)(uintptr_t)((DAT_RMR_TRIPLET *)(uintptr_t)word[4])->virtual_address;
 	if ((int)op == DAT_IB_FETCH_AND_ADD_OP && breaks("adds_twice"))
 		word[0] *= 2;
+	if (((int)op == DAT_IB_QUERY_COUNTERS_OP || (int)op == DAT_IB_PRINT_COUNTERS_OP) && !bend_counters(op, word))
+		return DAT_SUCCESS;
 	ret = NEXT(handle, op, word[0], word[1], word[2], word[3], word[4], word[5], word[6]);
+	if ((int)op == DAT_IB_QUERY_COUNTERS_OP && ret == DAT_SUCCESS)
+		bend_count(handle, word);
 	if ((int)op == DAT_IB_OPEN_QUERY_OP && ret == DAT_SUCCESS && breaks("query_is_empty"))
 		memset((void *)(uintptr_t)word[3], 0, sizeof(DAT_IA_ATTR));
 	return ret;

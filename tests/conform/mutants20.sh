@@ -82,6 +82,16 @@ invalidates_always D20-52
 faults_untold D20-53
 reads_beside D20-54
 reads_less D20-55
+counter_stands D20-56
+both_connect D20-57
+array_is_longer D20-58
+array_is_shorter D20-58
+reset_ignored D20-59
+reset_takes_all D20-59
+counter_unchecked D20-60
+prints_nothing D20-61
+print_keeps D20-61
+counters_untold D20-62
 END
 judge_pairs 'mutants of 2.0'
 

@@ -19,6 +19,7 @@
 #define SIZE	4096
 #define SECONDS	60000000
 #define MESSAGE	100
+#define ATOMIC_TOO ((DAT_MEM_PRIV_FLAGS)((int)DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC))
 
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
@@ -74,10 +75,10 @@ static int creates(const char *name)
 	SUCCEEDS(dat_pz_create(ia, &pz));
 	SUCCEEDS(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn));
 	SUCCEEDS(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr));
-	SUCCEEDS(dat_evd_create(ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &requests));
+	SUCCEEDS(dat_evd_create(ia, 64, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG), &requests));
 	SUCCEEDS(dat_evd_create(ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &receives));
-	SUCCEEDS(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, SIZE, pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr,
-				&context, &target_context, NULL, NULL));
+	SUCCEEDS(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, SIZE, pz, ATOMIC_TOO, DAT_VA_TYPE_VA, &lmr, &context,
+				&target_context, NULL, NULL));
 	SUCCEEDS(dat_ep_create(ia, pz, receives, requests, conn, NULL, &active));
 	SUCCEEDS(dat_ep_create(ia, pz, receives, requests, conn, NULL, &passive));
 	SUCCEEDS(dat_psp_create_any(ia, &qual, cr, DAT_PSP_CONSUMER_FLAG, &psp));
@@ -338,15 +339,76 @@ static void writes_immediate(int on)
 	COUNTS(receives, DCNT_EVD_DEQUEUE_FOUND, on ? 1 : 0);
 }
 
-static int says_so(void)
+static int promises(const char *name)
 {
 	DAT_PROVIDER_ATTR provider;
 
 	SUCCEEDS(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &provider));
 	for (int i = 0; i < provider.num_provider_specific_attr; i++)
-		if (!strcmp(provider.provider_specific_attr[i].name, DAT_IB_ATTR_COUNTERS))
+		if (!strcmp(provider.provider_specific_attr[i].name, name))
 			return !strcmp(provider.provider_specific_attr[i].value, "TRUE");
 	return 0;
+}
+
+static void swaps_and_adds(int on)
+{
+	DAT_RMR_TRIPLET word = { (DAT_VADDR)(unsigned long)(memory + 2048), 8, target_context };
+	DAT_DTO_COOKIE cookie = { .as_64 = 4 };
+	DAT_LMR_TRIPLET old = piece(512, 8);
+
+	SUCCEEDS(dat_ib_post_cmp_and_swap(active, 1, 2, &old, cookie, &word, DAT_COMPLETION_DEFAULT_FLAG));
+	(void)next(requests);
+	for (int i = 0; i < 2; i++) {
+		SUCCEEDS(dat_ib_post_fetch_and_add(active, 5, &old, cookie, &word, DAT_COMPLETION_DEFAULT_FLAG));
+		(void)next(requests);
+	}
+	COUNTS(active, DCNT_EP_POST_CMP_SWAP, on ? 1 : 0);
+	COUNTS(active, DCNT_EP_POST_FETCH_ADD, on ? 2 : 0);
+	COUNTS(passive, DCNT_EP_POST_FETCH_ADD, 0);
+}
+
+static DAT_RMR_CONTEXT bound(DAT_RMR_HANDLE rmr, DAT_EP_HANDLE over)
+{
+	DAT_MEM_PRIV_FLAGS rights = (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	DAT_LMR_TRIPLET segment = piece(3072, 512);
+	DAT_RMR_COOKIE cookie = { .as_64 = 5 };
+	DAT_RMR_CONTEXT of = 0;
+
+	SUCCEEDS(dat_rmr_bind(rmr, lmr, &segment, rights, DAT_VA_TYPE_VA, over, cookie, DAT_COMPLETION_DEFAULT_FLAG, &of));
+	expect(next(requests).event_number == DAT_RMR_BIND_COMPLETION_EVENT, "the RMR is not bound");
+	return of;
+}
+
+/* Those posts that only some adapters have: a send that invalidates is a send, and a read into an RMR is a read. */
+static void names_an_rmr(int on)
+{
+	int sends = promises("OPENDAT_SEND_WITH_INVALIDATE"), reads = promises("OPENDAT_RDMA_READ_TO_RMR");
+	DAT_RMR_TRIPLET from = { (DAT_VADDR)(unsigned long)(memory + 2048), 80, target_context };
+	DAT_RMR_TRIPLET to = { (DAT_VADDR)(unsigned long)(memory + 3072), 80, 0 };
+	DAT_LMR_TRIPLET source = piece(0, MESSAGE), sink = piece(1024, 512);
+	DAT_DTO_COOKIE cookie = { .as_64 = 6 };
+	DAT_RMR_HANDLE rmr;
+
+	SUCCEEDS(dat_rmr_create(pz, &rmr));
+	if (sends) {
+		SUCCEEDS(dat_ep_post_recv(passive, 1, &sink, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+		SUCCEEDS(dat_ep_post_send_with_invalidate(active, 1, &source, cookie, DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE,
+							  bound(rmr, passive)));
+		(void)next(requests);
+		(void)next(receives);
+	}
+	if (reads) {
+		to.rmr_context = bound(rmr, active);
+		SUCCEEDS(dat_ep_post_rdma_read_to_rmr(active, &to, cookie, &from, DAT_COMPLETION_DEFAULT_FLAG));
+		(void)next(requests);
+	}
+	COUNTS(active, DCNT_EP_POST_SEND, on ? 3 + sends : 0);
+	COUNTS(active, DCNT_EP_POST_SEND_DATA, on ? (3 + sends) * MESSAGE : 0);
+	COUNTS(passive, DCNT_EP_RECV, on ? 3 + sends : 0);
+	COUNTS(passive, DCNT_EP_RECV_DATA, on ? (3 + sends) * MESSAGE : 0);
+	COUNTS(active, DCNT_EP_POST_READ, on ? 1 + reads : 0);
+	COUNTS(active, DCNT_EP_POST_READ_DATA, on ? 64 + 80 * reads : 0);
+	SUCCEEDS(dat_rmr_free(rmr));
 }
 
 static void over(const char *name, int on)
@@ -355,7 +417,7 @@ static void over(const char *name, int on)
 		report_of(name, "it opens");
 		return;
 	}
-	expect(says_so(), "no named attribute says that there are counters");
+	expect(promises(DAT_IB_ATTR_COUNTERS), "no named attribute says that there are counters");
 	connect_them();
 	report_of(name, "it opens and connects");
 	of_the_adapter();
@@ -367,8 +429,14 @@ static void over(const char *name, int on)
 	report_of(name, on ? "posts and events are counted" : "posts and events are not counted");
 	if (attr.extension_supported == DAT_EXTENSION_IB) {
 		writes_immediate(on);
-		report_of(name, "so are those of extensions");
+		report_of(name, "so are writes with immediate data");
 	}
+	if (promises(DAT_IB_ATTR_FETCH_AND_ADD)) {
+		swaps_and_adds(on);
+		report_of(name, "so are atomics");
+	}
+	names_an_rmr(on);
+	report_of(name, "so are the posts that name an RMR");
 	refusals();
 	report_of(name, "what is no counter is refused");
 	if (on) {

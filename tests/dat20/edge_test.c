@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program of DAT 2.0 over soft0: two endpoints of one process are connected and exchange data by
+ * A program of DAT 2.0 over soft0, or over another line of it: two endpoints of one process are connected and exchange data by
  * each kind of transfer. What differs from DAT 1.2 is looked at: attributes, events, return values,
  * the state of an SRQ, calls with more arguments, and calls that are not served.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted, DAT_EVENT *e
 
 static int opens(void)
 {
-	SUCCEEDS(dat_ia_open((DAT_NAME_PTR)"soft0", 8, &async, &ia));
+	SUCCEEDS(dat_ia_open((DAT_NAME_PTR)(uintptr_t)adapter, 8, &async, &ia));
 	if (differs)
 		return 0;
 	SUCCEEDS(dat_pz_create(ia, &pz));
@@ -122,11 +123,11 @@ static void asks_without_opening(void)
 	DAT_HANDLE query = NULL, second = NULL;
 
 	memset(&attr, 0xa5, sizeof(attr));
-	SUCCEEDS(dat_ib_open_query("soft0", &query, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
+	SUCCEEDS(dat_ib_open_query(adapter, &query, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
 	expect(query != NULL, "the query has no handle");
-	expect(strcmp(attr.adapter_name, "soft0") == 0 && attr.max_eps > 0, "the query returns no attributes");
+	expect(strcmp(attr.adapter_name, adapter) == 0 && attr.max_eps > 0, "the query returns no attributes");
 	named(&provider);
-	SUCCEEDS(dat_ib_open_query("soft0", &second, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
+	SUCCEEDS(dat_ib_open_query(adapter, &second, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
 	expect(second != query, "two queries have one handle");
 	returns(dat_ia_close(query, DAT_CLOSE_ABRUPT_FLAG), ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
 		"dat_ia_close() of a query");
@@ -139,9 +140,9 @@ static void asks_without_opening(void)
 	query = NULL;
 	returns(dat_ib_open_query("nobody", &query, 0, NULL, 0, NULL),
 		ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED), "a name that is not there");
-	returns(dat_ib_open_query("soft0", NULL, 0, NULL, 0, NULL), ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+	returns(dat_ib_open_query(adapter, NULL, 0, NULL, 0, NULL), ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
 		"a query without a place for the handle");
-	returns(dat_ib_open_query("soft0", &query, DAT_IA_FIELD_ALL, NULL, 0, NULL),
+	returns(dat_ib_open_query(adapter, &query, DAT_IA_FIELD_ALL, NULL, 0, NULL),
 		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6), "a query without a place for the attributes");
 	expect(query == NULL, "a query that failed has a handle");
 	report("a query with a wrong argument names it");
@@ -157,7 +158,7 @@ static void queries(void)
 	memset(&provider, 0xa5, sizeof(provider));
 	SUCCEEDS(dat_ia_query(ia, &found, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
 	expect(found == async, "the query names another async EVD");
-	expect(strcmp(attr.adapter_name, "soft0") == 0, "the adapter has another name");
+	expect(strcmp(attr.adapter_name, adapter) == 0, "the adapter has another name");
 	expect(attr.max_message_size == UINT32_MAX, "a size beyond 32 bits is not the largest of 32 bits");
 	expect(attr.zb_supported == DAT_FALSE, "zero-based addresses are promised");
 	expect(attr.extension_supported == DAT_EXTENSION_IB, "no extensions are promised");

@@ -29,6 +29,16 @@ opens_not()
 	grep -q -E -e "$2" "$tap_dir/err"
 }
 has() { grep -E -m 1 -e "$1" "$text"; }
+# A query without an open is an open without an EVD, a query and a close.
+is_queried()
+{
+	: >"$text"
+	judged traced D20-34
+	grep -m 1 -A 2 'dat_ia_open(ia_name_ptr=traced, async_evd_min_qlen=0, .* = DAT_SUCCESS' "$text" | tee "$tap_dir/query"
+	[ "$(sed -n 's/^.* dat_\(ia_[a-z]*\)(.* = DAT_SUCCESS .*/\1/p' "$tap_dir/query" | tr '\n' ' ')" = 'ia_open ia_query ia_close ' ]
+}
+closes_what_it_opens() { [ "$(grep -c 'dat_ia_open(.*DAT_SUCCESS' "$text")" -eq "$(grep -c 'dat_ia_close(.*DAT_SUCCESS' "$text")" ]; }
+queries_nothing() { : >"$text"; adapter traced 'ia_query:return=INVALID_PARAMETER' && ! judged broken D20-34 && closes_what_it_opens; }
 
 tap 'wrapped: messages pass through a trace' is_whole traced
 tap 'wrapped: the trace has a post with its segment and cookie' has \
@@ -46,6 +56,10 @@ tap 'wrapped: which has their names' has \
 	'dat_extension_op\(handle=0x[0-9a-f]+, ext_op=DAT_IB_RDMA_WRITE_IMMED_OP, arguments=0x[0-9a-f]+\) = DAT_SUCCESS '
 tap 'wrapped: and their events' has 'event=\{DAT_IB_DTO_EVENT ep=0x[0-9a-f]+ cookie=0x[0-9a-f]+ DAT_DTO_SUCCESS length=[0-9]+ DAT_IB_DTO_'
 tap 'wrapped: a refused call has a value of 2.0 by name' has 'DAT_INVALID_PARAMETER DAT_INVALID_ARG[0-9] <'
+tap 'wrapped: a program of 2.0 is served through a trace as it is without' env OPENDAT_TEST_IA=traced tests/dat20/edge_test
+tap 'wrapped: and through a trace of a trace' env OPENDAT_TEST_IA=twice tests/dat20/edge_test
+tap 'wrapped: a trace has a query without an open as an open, a query and a close' is_queried
+tap 'wrapped: a query that fails leaves nothing open' queries_nothing
 tap 'wrapped: nobody beneath is refused' opens_not nobody '"soft9", does not open .*; name one'
 tap 'wrapped: an adapter that wraps itself is refused' opens_not self 'DUTY-16: "self" would be beneath itself'
 

@@ -30,6 +30,7 @@ wrapped()
 	tap "$1: the trace has the completions" grep -E -m 1 'DAT_DTO_SUCCESS length=64 DAT_DTO_SEND\}' "$tap_dir/$2.txt"
 	tap "$1: a wrapper wraps a wrapper" is_whole "twice-$1"
 	tap "$1: clauses of the suite for 2.0 pass through both" judged "twice-$1" 'EP_SEND-0[1-4]'
+	tap "$1: a query without an open passes through both" judged "twice-$1" D20-34
 	tap "$1: a call fails as a rule says" tells "$2" 'ep_create:return=INSUFFICIENT_RESOURCES:nth=2' \
 		'ep_create DAT_INSUFFICIENT_RESOURCES'
 	tap "$1: a request fails, and what follows is flushed" tells "$2" 'request:status=TRANSPORT:nth=2' \

@@ -69,9 +69,7 @@ void dat20_table_fill(struct plugin *plugin);
 bool dat20_made(const void *table);
 
 /* dat20_ia.c */
-DAT20_IA_OPEN_FUNC dat20_ia_opener(struct plugin *plugin);
-/* Opens an adapter by its name and the number of its registration. */
-DAT_RETURN dat20_ia_open(uint32_t nth, const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
+DAT20_IA_OPEN_FUNC dat20_ia_opener(uint32_t nth);
 DAT_RETURN dat20_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT20_IA_ATTR_MASK, DAT20_IA_ATTR *,
 			  DAT20_PROVIDER_ATTR_MASK, DAT20_PROVIDER_ATTR *);
 
@@ -81,6 +79,9 @@ void dat20_named_show(struct datp_ia *ia, DAT20_PROVIDER_ATTR *to);
 
 /* dat20_extension.c: dat_extension_op() */
 DAT20_HANDLE_EXTENDEDOP_FUNC dat20_extender(struct plugin *plugin);
+/* dat_ib_open_query() of an adapter that `open` opens, with the arguments after the name, and dat_ib_close_query(). */
+DAT_RETURN dat20_query_open(DAT20_IA_OPEN_FUNC open, const DAT_NAME_PTR name, va_list args);
+DAT_RETURN dat20_query_close(DAT_HANDLE handle);
 
 /* dat20_event.c: events and EVDs */
 DAT_RETURN dat20_evd_dequeue(DAT_EVD_HANDLE, DAT20_EVENT *);

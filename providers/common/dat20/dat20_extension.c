@@ -11,11 +11,16 @@
 
 /* ------------------------------------------------------------------ queries */
 
+static const struct dat20_provider *table_of(DAT_HANDLE handle)
+{
+	return *(const struct dat20_provider *const *)handle;
+}
+
 /*
  * Reads the attributes of an adapter that the program has not opened. The adapter is open from here
- * to query_close(), because the attributes come from its device, and the named ones are valid only while it is open.
+ * to dat20_query_close(), because the attributes come from its device, and the named ones are valid only while it is open.
  */
-static DAT_RETURN query_open(uint32_t nth, const DAT_NAME_PTR name, va_list args)
+DAT_RETURN dat20_query_open(DAT20_IA_OPEN_FUNC open, const DAT_NAME_PTR name, va_list args)
 {
 	DAT_HANDLE *handle = va_arg(args, DAT_HANDLE *);
 	DAT20_IA_ATTR_MASK ia_mask = va_arg(args, DAT20_IA_ATTR_MASK);
@@ -28,12 +33,12 @@ static DAT_RETURN query_open(uint32_t nth, const DAT_NAME_PTR name, va_list args
 
 	if (!handle)
 		return dat20_arg(4);
-	ret = dat20_ia_open(nth, name, 0, &no_async, &ia);
+	ret = open(name, 0, &no_async, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	ret = dat20_ia_query(ia, NULL, ia_mask, ia_attr, provider_mask, provider_attr);
+	ret = table_of(ia)->ia_query_func(ia, NULL, ia_mask, ia_attr, provider_mask, provider_attr);
 	if (ret != DAT_SUCCESS) {
-		(void)dat12_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+		(void)dat20_query_close(ia);
 		/* the arguments of dat_ia_query() come two positions later in this call */
 		return DAT_GET_TYPE(ret) == DAT20_INVALID_PARAMETER ? ret + 2 : ret;
 	}
@@ -41,9 +46,9 @@ static DAT_RETURN query_open(uint32_t nth, const DAT_NAME_PTR name, va_list args
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN query_close(DAT_HANDLE handle)
+DAT_RETURN dat20_query_close(DAT_HANDLE handle)
 {
-	return dat20_ret(dat12_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG));
+	return table_of(handle)->ia_close_func(handle, DAT_CLOSE_ABRUPT_FLAG);
 }
 
 /* ------------------------------------------------------------------ posts */
@@ -127,9 +132,9 @@ static DAT_RETURN extended(uint32_t nth, DAT_HANDLE handle, DAT20_EXTENDED_OP op
 {
 	switch (op) {
 	case DAT20_IB_OPEN_QUERY_OP:
-		return query_open(nth, (DAT_NAME_PTR)handle, args);
+		return dat20_query_open(dat20_ia_opener(nth), (DAT_NAME_PTR)handle, args);
 	case DAT20_IB_CLOSE_QUERY_OP:
-		return query_close(handle);
+		return dat20_query_close(handle);
 	case DAT20_IB_QUERY_COUNTERS_OP:
 		return dat20_counters_query(handle, args);
 	case DAT20_IB_PRINT_COUNTERS_OP:

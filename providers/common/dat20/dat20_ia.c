@@ -9,8 +9,7 @@
 
 /* ------------------------------------------------------------------ open */
 
-DAT_RETURN dat20_ia_open(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
-			 DAT_IA_HANDLE *ia)
+static DAT_RETURN open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)
 {
 	DAT_EVD_HANDLE evd = async ? *async : DAT_HANDLE_NULL;
 	DAT_IA_HANDLE opened;
@@ -33,18 +32,18 @@ DAT_RETURN dat20_ia_open(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT qlen, 
 	static DAT_RETURN open_##nth(const DAT_NAME_PTR name, DAT_COUNT qlen,	\
 				     DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)	\
 	{									\
-		return dat20_ia_open(nth, name, qlen, async, ia);		\
+		return open_nth(nth, name, qlen, async, ia);			\
 	}
 DAT12_NTHS(X)
 #undef X
 
-DAT20_IA_OPEN_FUNC dat20_ia_opener(struct plugin *plugin)
+DAT20_IA_OPEN_FUNC dat20_ia_opener(uint32_t nth)
 {
 #define X(nth) open_##nth,
 	static const DAT20_IA_OPEN_FUNC openers[] = { DAT12_NTHS(X) };
 #undef X
 	_Static_assert(sizeof(openers) / sizeof(openers[0]) == PLUGIN_NTHS, "one for each");
-	return openers[plugin->nth];
+	return openers[nth];
 }
 
 /* ------------------------------------------------------------------ attributes */

@@ -158,7 +158,7 @@ void dat20_table_fill(struct plugin *plugin)
 
 	tables->shown = dat20_template;
 	tables->shown.device_name = plugin->info.ia_name;
-	tables->shown.ia_open_func = dat20_ia_opener(plugin);
+	tables->shown.ia_open_func = dat20_ia_opener(plugin->nth);
 	tables->shown.handle_extendedop_func = dat20_extender(plugin);
 	dat20_fast_fill(plugin->desc, &tables->shown);
 	if (plugin->counters)

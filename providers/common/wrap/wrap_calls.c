@@ -123,6 +123,9 @@ static DAT_RETURN thunk_extension_op(DAT_HANDLE handle, DAT20_EXTENDED_OP op, va
 	const struct rest *at = &rest;
 	DAT_RETURN ret;
 
+	/* a query without an open, which did open the adapter */
+	if (op == DAT20_IB_CLOSE_QUERY_OP)
+		return dat20_query_close(handle);
 	va_copy(rest.list, args);
 	PUT(0, handle); PUT(1, op); PUT(2, at);
 	ret = wrap_enter(&API, handle, DATP_CALL_extension_op, w);
@@ -136,6 +139,8 @@ static DAT_RETURN invoke_extension_op(const provider *to, const uint64_t *w)
 	DAT_RETURN ret;
 	va_list args;
 
+	if (!to->handle_extendedop_func)
+		return dat20_error(DAT20_NOT_IMPLEMENTED);
 	va_copy(args, rest->list);
 	ret = to->handle_extendedop_func(GET(DAT_HANDLE, 0), GET(DAT20_EXTENDED_OP, 1), args);
 	va_end(args);
@@ -293,7 +298,7 @@ static void table_fill(void *own, const void *other)
 	FILL(lmr_create)
 #undef FILL
 #ifdef WRAP_API_20
-	table->handle_extendedop_func = beneath->handle_extendedop_func ? thunk_extension_op : NULL;
+	table->handle_extendedop_func = thunk_extension_op;
 	/* dat20_beneath() finds the table of 1.2 behind that of the object, which is this one from now on */
 	if (dat20_made(other) || is_ours(other))
 		((struct dat20_tables *)own)->beneath = ((const struct dat20_tables *)other)->beneath;

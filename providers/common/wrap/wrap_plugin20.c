@@ -72,17 +72,37 @@ static DAT_RETURN open_nth(uint32_t nth, const DAT_NAME_PTR name, DAT_COUNT qlen
 DAT12_NTHS(X)
 #undef X
 
-/* The registry reads only the name and the open function. A query without an open is not implemented. */
+/* A query opens the adapter as a program would, so the wrapper sees that, the query itself, and its end. */
+static DAT_RETURN extended(DAT20_IA_OPEN_FUNC open, DAT_HANDLE handle, DAT20_EXTENDED_OP op, va_list args)
+{
+	if (op != DAT20_IB_OPEN_QUERY_OP)
+		return dat20_error(DAT20_NOT_IMPLEMENTED);
+	return dat20_query_open(open, (DAT_NAME_PTR)handle, args);
+}
+
+#define X(nth)											\
+	static DAT_RETURN extended_##nth(DAT_HANDLE handle, DAT20_EXTENDED_OP op, va_list args)	\
+	{											\
+		return extended(open_##nth, handle, op, args);					\
+	}
+DAT12_NTHS(X)
+#undef X
+
+/* The registry reads only the name and the two functions that take a name. */
 static void table_name(struct plugin *plugin)
 {
 #define X(nth) open_##nth,
 	static const DAT20_IA_OPEN_FUNC openers[] = { DAT12_NTHS(X) };
+#undef X
+#define X(nth) extended_##nth,
+	static const DAT20_HANDLE_EXTENDEDOP_FUNC extenders[] = { DAT12_NTHS(X) };
 #undef X
 	struct dat20_provider *table = plugin->table;
 
 	_Static_assert(sizeof(openers) / sizeof(openers[0]) == PLUGIN_NTHS, "one for each");
 	table->device_name = plugin->info.ia_name;
 	table->ia_open_func = openers[plugin->nth];
+	table->handle_extendedop_func = extenders[plugin->nth];
 }
 
 static const struct dat12_edge edge20 = {

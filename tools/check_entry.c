@@ -98,25 +98,12 @@ static bool hidden_check(struct check *c, const struct conf_entry *e)
 	return true;
 }
 
-/* Returns true for a wrapper of OpenDAT, which has no table of uDAPL 2.0. */
-static bool serves_12_only(const struct conf_entry *e)
-{
-	return library_is_ours(e->library) && !library_is_nonthreadsafe(e->library);
-}
-
 /*
  * A line for uDAPL 2.0 is tried if its library is ours, or if it is asked for. A distribution's file has
  * dozens of others, for libraries and devices that are not there. Returns true if it is not tried.
  */
 static bool version_20_check(struct check *c, const struct conf_entry *e)
 {
-	if (serves_12_only(e)) {
-		check_add(c, CHECK_FAIL, "wrong-version", e,
-			  cli_text("field 2 says uDAPL %u.%u; this provider serves 1.2", e->major,
-				   e->minor),
-			  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));
-		return true;
-	}
 	if (c->only != NULL || library_is_ours(e->library))
 		return false;
 	check_add(c, CHECK_SKIP, "other-version", e,
@@ -148,7 +135,6 @@ static bool version_check(struct check *c, const struct conf_entry *e)
 	} else if (e->major != 1) {
 		check_add(c, CHECK_FAIL, "wrong-version", e,
 			  cli_text("field 2 says uDAPL %u.%u; %s", e->major, e->minor,
-				   serves_12_only(e)		  ? "this provider serves 1.2" :
 				   library_is_ours(e->library) ? "this provider serves 1.2 and 2.0" :
 								 "no library serves it"),
 			  cli_text("write u1.2 in field 2 of %s:%u", e->file, e->line));

@@ -10,6 +10,11 @@ line traced libdat-trace.so "base file=$text polls=off"
 line twice libdat-trace.so "traced file=$text"
 line nobody libdat-trace.so "soft9"
 line self libdat-trace.so "self"
+# wrappers that were built before they could serve 2.0, one of them in the place of ours
+mkdir "$tap_dir/old"
+cp "$libs/watch_sdk07.so" "$tap_dir/old/libdat-trace.so"
+printf '%s %s nonthreadsafe default %s opendat.1.0 "base" ""\n' old u1.2 "$tap_dir/old/libdat-trace.so" said u2.0 "$libs/watch_sdk02.so" \
+	silent u1.2 "$libs/watch_sdk09.so" >>"$conf"
 # lines for 2.0 alone
 printf '%s u2.0 nonthreadsafe default %s opendat.1.0 "%s" ""\n' base20 "$libs/libdatsoft.so" '' \
 	traced20 "$libs/libdat-trace.so" "base20 file=$tap_dir/trace20.txt" >>"$conf"
@@ -61,6 +66,10 @@ tap 'wrapped: and through a trace of a trace' env OPENDAT_TEST_IA=twice tests/da
 tap 'wrapped: a trace has a query without an open as an open, a query and a close' is_queried
 tap 'wrapped: a query that fails leaves nothing open' queries_nothing
 tap 'wrapped: nobody beneath is refused' opens_not nobody '"soft9", does not open .*; name one'
+tap 'wrapped: one that was built before 2.0 is refused, by a line for 1.2' opens_not old \
+	"dat.conf:[0-9]+: old: .*\"watch\", built with provider SDK 0.7, has no part for programs of DAT 2.0; have the program open the adapter beneath, or "
+tap 'wrapped: and by a line for 2.0' opens_not said '"watch", built with provider SDK 0.2, has no part for programs of DAT 2.0; '
+tap "wrapped: another's line for 1.2 is for 1.2 alone" opens_not silent 'silent: offers u1.2 nonthreadsafe, the program asks for u2.0; name another'
 tap 'wrapped: an adapter that wraps itself is refused' opens_not self 'DUTY-16: "self" would be beneath itself'
 
 tap 'wrapped: faults without rules change nothing' tells '' "${whole[@]}"

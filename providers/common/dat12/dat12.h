@@ -73,8 +73,6 @@ void dat12_table_make(const struct plugin *plugin, DAT_PROVIDER *table);
 void dat12_diag_fill(DAT_PROVIDER *table);
 /* Fills only what libdat itself reads: the name, and the open function. */
 void dat12_table_name(struct plugin *plugin);
-/* Returns false, after plugin_refuse(), if the line is for programs of another version of DAT. */
-bool dat12_serves(const DAT_PROVIDER_INFO *info);
 DAT_RETURN dat12_announce(struct plugin *plugin);
 bool dat12_withdraw(struct plugin *plugin);
 DAT_IA_HANDLE dat12_shown(struct datp_ia *ia);

@@ -49,11 +49,3 @@ static const struct dat12_edge transport_edge = {
 
 const struct edge *const dat12_edge = &transport_edge.edge;
 
-bool dat12_serves(const DAT_PROVIDER_INFO *info)
-{
-	if (info->dapl_version_major == 1)
-		return true;
-	plugin_refuse("it serves programs of DAT 1.2, not of %u.%u; write u1.2 in field 2 of that line",
-		      info->dapl_version_major, info->dapl_version_minor);
-	return false;
-}

@@ -48,11 +48,32 @@ static void dump_wrapper(const struct dump_output *output, const void *what)
 #undef X
 }
 
+/* Returns the edge for programs of the line's version, or NULL, after plugin_refuse(), if the wrapper does not serve them. */
+static const struct edge *edge_of(const struct datp_wrapper *wrapper, const struct datp_wrap_ops *ops,
+				  const DAT_PROVIDER_INFO *info)
+{
+	if (info->dapl_version_major == 1)
+		return &wrap_edge.edge;
+	if (info->dapl_version_major == 2 && (ops->apis & DATP_WRAP_API_20))
+		return wrap_edge20;
+	if (info->dapl_version_major == 2)
+		plugin_refuse("wrapper \"%s\", built with provider SDK %u.%u, has no part for programs of DAT 2.0; have the "
+			      "program open the adapter beneath, or install the wrapper in a version that sets "
+			      "DATP_WRAP_API_20 (SDK 0.8 or later)",
+			      wrapper->name, wrapper->sdk_major, wrapper->sdk_minor);
+	else
+		plugin_refuse("wrappers serve programs of DAT 1.2 and 2.0, not of %u.%u; write one of them in field 2 of that "
+			      "line",
+			      info->dapl_version_major, info->dapl_version_minor);
+	return NULL;
+}
+
 DATP_API void datp_wrapper_init(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info,
 				const char *params)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const struct plugin what = { .wrapper = wrapper, .info = *info };
+	const struct edge *edge;
 	struct datp_wrap_ops ops;
 
 	if (plugin_dump_takes(dump_wrapper, wrapper))
@@ -61,10 +82,9 @@ DATP_API void datp_wrapper_init(const struct datp_wrapper *wrapper, const DAT_PR
 	plugin_refuse_begin();
 	if (!wrap_negotiate(wrapper, &ops))
 		return;
-	if (info->dapl_version_major == 2 && (ops.apis & DATP_WRAP_API_20))
-		plugin_add(wrap_edge20, &what, wrapper->name, params);
-	else if (dat12_serves(info))
-		plugin_add(&wrap_edge.edge, &what, wrapper->name, params);
+	edge = edge_of(wrapper, &ops, info);
+	if (edge)
+		plugin_add(edge, &what, wrapper->name, params);
 }
 
 DATP_API void datp_wrapper_fini(const struct datp_wrapper *wrapper, const DAT_PROVIDER_INFO *info)

@@ -34,12 +34,12 @@ opens_not()
 	grep -q -E -e "$2" "$tap_dir/err"
 }
 has() { grep -E -m 1 -e "$1" "$text"; }
-# A query without an open is an open without an EVD, a query and a close.
+# A query without an open is an open with the least queue, a query and a close.
 is_queried()
 {
 	: >"$text"
 	judged traced D20-34
-	grep -m 1 -A 2 'dat_ia_open(ia_name_ptr=traced, async_evd_min_qlen=0, .* = DAT_SUCCESS' "$text" | tee "$tap_dir/query"
+	grep -m 1 -A 2 'dat_ia_open(ia_name_ptr=traced, async_evd_min_qlen=1, .* = DAT_SUCCESS' "$text" | tee "$tap_dir/query"
 	[ "$(sed -n 's/^.* dat_\(ia_[a-z]*\)(.* = DAT_SUCCESS .*/\1/p' "$tap_dir/query" | tr '\n' ' ')" = 'ia_open ia_query ia_close ' ]
 }
 closes_what_it_opens() { [ "$(grep -c 'dat_ia_open(.*DAT_SUCCESS' "$text")" -eq "$(grep -c 'dat_ia_close(.*DAT_SUCCESS' "$text")" ]; }

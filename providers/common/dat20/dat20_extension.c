@@ -27,13 +27,14 @@ DAT_RETURN dat20_query_open(DAT20_IA_OPEN_FUNC open, const DAT_NAME_PTR name, va
 	DAT20_IA_ATTR *ia_attr = va_arg(args, DAT20_IA_ATTR *);
 	DAT20_PROVIDER_ATTR_MASK provider_mask = va_arg(args, DAT20_PROVIDER_ATTR_MASK);
 	DAT20_PROVIDER_ATTR *provider_attr = va_arg(args, DAT20_PROVIDER_ATTR *);
-	DAT_EVD_HANDLE no_async = DAT_EVD_ASYNC_EXISTS;
+	/* not DAT_EVD_ASYNC_EXISTS, which another project's provider beneath a wrapper may not know */
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 	DAT_RETURN ret;
 
 	if (!handle)
 		return dat20_arg(4);
-	ret = open(name, 0, &no_async, &ia);
+	ret = open(name, 1, &async, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	ret = table_of(ia)->ia_query_func(ia, NULL, ia_mask, ia_attr, provider_mask, provider_attr);

@@ -505,6 +505,45 @@ static bool is_untouched(int fd)
 	return lseek(fd, 0, SEEK_END) == 0;
 }
 
+CLAUSE("D20-29")
+{
+	for (int i = 0; i < 2; i++) {
+		DAT_CONNECTION_EVENT_DATA data;
+		DAT_EP_HANDLE freed;
+		struct kit_pair p;
+		DAT_EVENT event;
+
+		kit_pair(&p, NULL);
+		MUST_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		for (int ms = 0; kit_state(p.b.ep) != DAT_EP_STATE_DISCONNECTED && ms < 10000; ms++)
+			usleep(1000);
+		/* a provider may queue the event a moment after the state has changed */
+		usleep(20000);
+		freed = p.b.ep;
+		MUST_RET(dat_ep_free(p.b.ep), DAT_SUCCESS);
+		event = kit_event(p.b.connect);
+		data = event.event_data.connect_event_data;
+		CHECK_NUM(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+		CHECK_THAT(data.ep_handle == freed);
+		CHECK_NUM(data.private_data_size, 0);
+		kit_empty(p.b.connect);
+	}
+}
+
+CLAUSE("D20-35")
+{
+	struct kit_pair p;
+	DAT_EVENT event;
+
+	kit_pair(&p, NULL);
+	MUST_RET(dat_ep_free(p.b.ep), DAT_SUCCESS);
+	event = kit_event(p.b.connect);
+	CHECK_NUM(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	CHECK_THAT(event.event_data.connect_event_data.ep_handle == p.b.ep);
+	kit_empty(p.b.connect);
+	MUST_NUM(kit_event(p.a.connect).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
 CLAUSE_BARE("D20-26")
 {
 	int said = memfd_create("said", 0);

@@ -74,8 +74,9 @@ CLAUSE("D20-57")
 	CHECK_NUM(count_of(p.a.ep, DCNT_EP_CONNECT), 1);
 	CHECK_NUM(count_of(p.b.ep, DCNT_EP_CONNECT), 0);
 	CHECK_NUM(count_of(p.a.ep, DCNT_EP_DISCONNECT), 0);
-	kit_disconnect(&p);
-	CHECK_NUM(count_of(p.a.ep, DCNT_EP_DISCONNECT) + count_of(p.b.ep, DCNT_EP_DISCONNECT) > 0, true);
+	MUST_RET(dat_ep_disconnect(p.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	MUST_NUM(kit_event(p.a.connect).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	CHECK_NUM(count_of(p.a.ep, DCNT_EP_DISCONNECT), 1);
 }
 
 /* All of one object's: the array has as many as the last enumerator says, and the program's memory behind it is left alone. */

@@ -205,6 +205,23 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv
 }
 #undef FUNCTION
 
+/* "event_goes": takes what is queued about connections, so that the program does not find it. */
+#define FUNCTION dat_ep_free
+DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param = { 0 };
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	if (breaks("event_goes"))
+		dat_ep_query(ep, DAT_EP_FIELD_ALL, &param);
+	ret = NEXT(ep);
+	while (param.connect_evd_handle && dat_evd_dequeue(param.connect_evd_handle, &event) == DAT_SUCCESS)
+		;
+	return ret;
+}
+#undef FUNCTION
+
 #define FUNCTION dat_cr_query
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
 {

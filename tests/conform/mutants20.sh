@@ -58,12 +58,14 @@ slot_is_empty D20-25
 prints D20-26
 trigger_untold D20-27
 texts_of_1 D20-28
+event_goes D20-29
 named_is_null D20-30
 mtu_in_words D20-31
 reads_not_promised D20-31
 extension_not_told D20-32
 unknown_is_done D20-33
 query_is_empty D20-34
+event_goes D20-35
 immediate_swapped D20-40
 extension_untyped D20-40
 extension_length D20-40

@@ -67,9 +67,13 @@ check_PROGRAMS += tests/dat20/story
 tests_dat20_story_SOURCES = tests/sdk/story.c
 tests_dat20_story_CPPFLAGS = $(AM_CPPFLAGS) -DSTORY_API_20
 tests_dat20_story_LDADD = libdat2.la
+check_PROGRAMS += tests/dat20/left_test
+tests_dat20_left_test_SOURCES = tests/dat20/left_test.c tests/dat20/report20.h
+tests_dat20_left_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_dat20_left_test_LDADD = libdat2.la
 EXTRA_DIST += tests/dat20/wrapped.sh
 TESTS += tests/dat20/wrapped.sh
-tests/dat20/wrapped.log: datconform-2.0$(EXEEXT) tests/dat20/story$(EXEEXT) tests/dat20/edge_test$(EXEEXT) libdatsoft.la libdat-trace.la libdat-fault.la watch_sdk02.la watch_sdk07.la watch_sdk09.la
+tests/dat20/wrapped.log: datconform-2.0$(EXEEXT) tests/dat20/story$(EXEEXT) tests/dat20/edge_test$(EXEEXT) tests/dat20/left_test$(EXEEXT) libdatsoft.la libdat-trace.la libdat-fault.la watch_sdk02.la watch_sdk07.la watch_sdk09.la
 
 check_PROGRAMS += tests/dat20/lines_test
 tests_dat20_lines_test_SOURCES = tests/dat20/lines_test.c

@@ -63,6 +63,7 @@ tap 'wrapped: and their events' has 'event=\{DAT_IB_DTO_EVENT ep=0x[0-9a-f]+ coo
 tap 'wrapped: a refused call has a value of 2.0 by name' has 'DAT_INVALID_PARAMETER DAT_INVALID_ARG[0-9] <'
 tap 'wrapped: a program of 2.0 is served through a trace as it is without' env OPENDAT_TEST_IA=traced tests/dat20/edge_test
 tap 'wrapped: and through a trace of a trace' env OPENDAT_TEST_IA=twice tests/dat20/edge_test
+tap 'wrapped: an event of a freed endpoint touches no other adapter' tests/dat20/left_test traced base
 tap 'wrapped: a trace has a query without an open as an open, a query and a close' is_queried
 tap 'wrapped: a query that fails leaves nothing open' queries_nothing
 tap 'wrapped: nobody beneath is refused' opens_not nobody '"soft9", does not open .*; name one'

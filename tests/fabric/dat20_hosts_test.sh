@@ -6,7 +6,6 @@
 . "$top_srcdir/tests/dat20/pair.sh"
 
 bound=100
-cm_bound=40
 
 ofed() { DAT_OVERRIDE=$LAB_OFED_CONF "$@"; }
 ours_there() { lab-peer env LD_LIBRARY_PATH="$PWD/.libs" "$@"; }

@@ -8,7 +8,6 @@
 DAT20_WAYS=${DAT20_WAYS-common}
 
 bound=100
-cm_bound=40
 
 # The sides other than ours are OFED's libdat2 with its provider, our libdat2 with OFED's provider, and OFED's libdat2 with ours.
 ofed() { DAT_OVERRIDE=$LAB_OFED_CONF "$@"; }

@@ -42,6 +42,8 @@ struct edge {
 	DAT_IA_HANDLE (*shown)(struct datp_ia *ia);
 	/* the end of a connection whose endpoint uses an SRQ is reported as an asynchronous error as well */
 	bool srq_end_is_error;
+	/* the events of a connection stay queued when its endpoint is freed, and that of its end is queued then */
+	bool keeps_events;
 	/* programs know the extensions of <datp/ext.h> */
 	bool has_extensions;
 };

@@ -277,8 +277,27 @@ drop_parts:
 
 /* ------------------------------------------------------------------ the end */
 
-/* Frees an endpoint that has been retired (obj_retire). */
-static void ep_finish(struct datp_ep *ep)
+/*
+ * Leaves the events about the connection to a program that awaits them after it has freed the endpoint: those that are queued, and
+ * the one of the end. Nothing else queues any now.
+ */
+static void leave_events(struct datp_ep *ep, bool by_program)
+{
+	const unsigned int connected = EP_IN(DAT_EP_STATE_CONNECTED) | EP_IN(DAT_EP_STATE_DISCONNECT_PENDING);
+	struct conn_note *ended = &ep_priv(ep)->ended;
+
+	if (!ia_priv(ep->obj.ia)->plugin->edge->keeps_events || !ep->connect_evd)
+		return;
+	if (by_program && (EP_IN(ep_state(ep)) & connected)) {
+		ended->node.number = DAT_CONNECTION_EVENT_DISCONNECTED;
+		count_add(&evd_priv(ep->connect_evd)->conn_events, 1);
+		evd_post(ep->connect_evd, &ended->node, true);
+	}
+	evd_keep_events(ep);
+}
+
+/* Frees an endpoint that has been retired (obj_retire): by the program, or with its IA or request. */
+static void ep_finish(struct datp_ep *ep, bool by_program)
 {
 	struct ep_priv *priv = ep_priv(ep);
 	struct datp_ia *ia = ep->obj.ia;
@@ -291,6 +310,7 @@ static void ep_finish(struct datp_ep *ep)
 	ep_await_unpinned(ep);
 	datp_timer_cancel(ia, &priv->timer);
 	ia->ops->ep_free(ep);
+	leave_events(ep, by_program);
 	/*
 	 * A thread that has just polled one of its completions delivers it under the poll lock:
 	 * wait until that has ended.
@@ -319,14 +339,14 @@ enum datp_err ep_free(struct datp_ep *ep)
 		return ep_state_error(state);
 	err = obj_retire(ep, false, DATP_ERR_STATE, DATP_ERR_HANDLE_EP);
 	if (!err)
-		ep_finish(ep);
+		ep_finish(ep, true);
 	return err;
 }
 
 void ep_destroy(struct datp_ep *ep)
 {
 	if (!obj_retire(ep, true, DATP_OK, DATP_ERR_HANDLE_EP))
-		ep_finish(ep);
+		ep_finish(ep, false);
 }
 
 /* ------------------------------------------------------------------ reset and status */

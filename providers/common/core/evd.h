@@ -14,14 +14,17 @@
 
 /* ------------------------------------------------------------------ nodes */
 
-enum node_kind { NODE_DTO, NODE_CONN, NODE_CR, NODE_SOFT, NODE_ASYNC };
+enum node_kind { NODE_DTO, NODE_CONN, NODE_CR, NODE_SOFT, NODE_ASYNC, NODE_LEFT };
 
 enum { NODE_QUEUED = 1 };	/* datp_node.flags: the node is on a list (EVD lock) */
 
-/* A software or asynchronous event. From the EVD's store, to which it returns when it is taken. */
+/*
+ * A software or asynchronous event, or one of a connection whose endpoint has been freed. From the EVD's store, to which it returns
+ * when it is taken.
+ */
 struct evd_note {
 	struct datp_node node;
-	void *about;		/* SOFT: the consumer's pointer; ASYNC: the object's handle */
+	void *about;		/* SOFT: the consumer's pointer; ASYNC, LEFT: the object's handle */
 	int32_t reason;		/* ASYNC */
 };
 
@@ -65,6 +68,7 @@ struct evd_priv {
 	/* asynchronous events that were dropped because there was no note */
 	uint32_t lost;
 	struct evd_note *spare;		/* unused notes, through node.next */
+	struct evd_note *left_spare;	/* those that were made for events LEFT */
 	struct evd_store *stores;
 	uint32_t notes;			/* in all stores */
 	uint32_t streams[STREAM_COUNT];
@@ -115,6 +119,11 @@ void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify);
 void evd_unpost(struct datp_evd *evd, struct datp_node *node);
 /* Removes the queued events of an endpoint. The poll lock is held if the EVD has one. */
 void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep);
+/*
+ * Makes the queued events about an endpoint's connection independent of the endpoint, which is being freed. It has an EVD for them,
+ * and nothing queues more.
+ */
+void evd_keep_events(struct datp_ep *ep);
 /* Moves what the transport has completed to the list. Poll lock held. */
 void evd_drain_locked(struct datp_evd *evd);
 /* The same if there may be completions; takes the poll lock. */

@@ -13,6 +13,8 @@
  * A thread may post only while it keeps the EVD from being freed: by a lock of an object that feeds
  * it (EP, SP), by a pin on that object, or by the async lock of an IA.
  */
+#include <stdlib.h>
+
 #include "ep.h"
 #include "evd_take.h"
 
@@ -159,8 +161,60 @@ void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep)
 
 void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note)
 {
-	note->node.next = priv->spare ? &priv->spare->node : NULL;
-	priv->spare = note;
+	struct evd_note **list = note->node.kind == NODE_LEFT ? &priv->left_spare : &priv->spare;
+
+	note->node.next = *list ? &(*list)->node : NULL;
+	*list = note;
+}
+
+/* Puts a note in the place of an event, if that is queued. Returns false if there is no note. */
+static bool event_keep_locked(struct datp_evd *evd, struct conn_note *event)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct evd_note *note = priv->left_spare;
+	struct datp_node **at = &priv->first;
+
+	if (!(event->node.flags & NODE_QUEUED))
+		return true;
+	if (!note)
+		return false;
+	priv->left_spare = (struct evd_note *)note->node.next;
+	note->node.number = event->node.number;
+	note->about = event->ep;
+	while (*at != &event->node)
+		at = &(*at)->next;
+	insert_locked(evd, at, &note->node);
+	evd_unlink_locked(evd, &note->node.next);
+	return true;
+}
+
+/* The notes are kept apart from those of software events, which are as many as the program was promised. */
+static void event_keep(struct datp_evd *evd, struct conn_note *event)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct evd_store *store = NULL;
+	bool kept;
+
+	datp_lock(&priv->lock);
+	kept = event_keep_locked(evd, event);
+	datp_unlock(&priv->lock);
+	if (!kept)
+		store = calloc(1, sizeof(*store) + sizeof(store->notes[0]));
+	if (!store)
+		return;
+	datp_lock(&priv->lock);
+	store->next = priv->stores;
+	priv->stores = store;
+	store->notes[0].node.kind = NODE_LEFT;
+	evd_note_give_locked(priv, &store->notes[0]);
+	event_keep_locked(evd, event);
+	datp_unlock(&priv->lock);
+}
+
+void evd_keep_events(struct datp_ep *ep)
+{
+	event_keep(ep->connect_evd, &ep_priv(ep)->established);
+	event_keep(ep->connect_evd, &ep_priv(ep)->ended);
 }
 
 /* ------------------------------------------------------------------ the transport's completions */

@@ -123,6 +123,8 @@ static void note_event_locked(struct evd_priv *priv, struct evd_note *note, DAT2
 {
 	if (note->node.kind == NODE_SOFT) {
 		event->event_data.software_event_data.pointer = note->about;
+	} else if (note->node.kind == NODE_LEFT) {
+		event->event_data.connect_event_data = (DAT_CONNECTION_EVENT_DATA){ .ep_handle = note->about };
 	} else {
 		event->event_data.asynch_error_event_data.dat_handle = note->about;
 		event->event_data.asynch_error_event_data.reason = note->reason;

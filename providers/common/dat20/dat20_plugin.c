@@ -66,6 +66,7 @@ static const struct dat12_edge edge = {
 		  .withdraw = dat20_withdraw,
 		  .shown = dat20_shown,
 		  .srq_end_is_error = true,
+		  .keeps_events = true,
 		  .has_extensions = true },
 	.open = dat12_open,
 };

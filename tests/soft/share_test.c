@@ -15,6 +15,7 @@
 
 #include "api.h"
 #include "providers/soft/exec.h"
+#include "providers/soft/share.h"
 
 #define SIZE ((size_t)256 << 10)
 #define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
@@ -415,6 +416,39 @@ static void region_is_not_let_go_while_a_thread_is_at_work(void)
 	part();
 }
 
+/* The mapping of the owner's only region that is in use here. */
+static struct soft_share *only_share(void)
+{
+	struct soft_peer *peer = ((struct soft_ep *)end.ep)->peer;
+
+	for (size_t i = 0; i < SOFT_SHARE_BUCKETS; i++)
+		if (peer->shares[i])
+			return peer->shares[i];
+	CHECK_FAIL("nothing is mapped");
+	exit(1);
+}
+
+/* A thread that copies has a reference to the mapping. That, too, goes when the copy is over, although nobody wakes us again. */
+static void region_is_not_let_go_while_a_thread_copies(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	const struct timespec while_ticks = { 0, 50000000L };
+	struct soft_share *used;
+
+	meet(&kind);
+	write_all();
+	CHECK(mapped());
+	used = only_share();
+	used->users++;
+	step('f');
+	check_await(owner);
+	nanosleep(&while_ticks, NULL);
+	CHECK(mapped());
+	used->users--;
+	CHECK_SOON(!mapped());
+	part();
+}
+
 static void window_opens_it_and_closes_it_again(void)
 {
 	const struct kind kind = { .make = of_memfd,
@@ -561,6 +595,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(owner_writes_and_reads_in_place_what_waits),
 	CHECK_TEST(region_that_is_freed_is_let_go),
 	CHECK_TEST(region_is_not_let_go_while_a_thread_is_at_work),
+	CHECK_TEST(region_is_not_let_go_while_a_thread_copies),
 	CHECK_TEST(window_opens_it_and_closes_it_again),
 	CHECK_TEST(range_beyond_the_region_is_refused),
 	CHECK_TEST(file_that_can_only_be_read_is_read_in_place),

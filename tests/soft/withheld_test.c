@@ -698,6 +698,15 @@ static void process_is_stopped_and_the_connection_of_an_unbind_ends(void)
 	memory_is_ours();
 }
 
+static void process_is_stopped_and_the_rmr_is_freed(void)
+{
+	open_stopped(SHORT_MS);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	CHECK(check_now_ms() - began + 1 >= SHORT_MS);
+	memory_is_ours();
+	api_pair_works(&pair, &buf);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(bound_passes),
 	CHECK_TEST(others_go_on),
@@ -721,6 +730,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(process_is_stopped),
 	CHECK_TEST(process_is_stopped_and_goes_on),
 	CHECK_TEST(process_is_stopped_and_the_connection_of_an_unbind_ends),
+	CHECK_TEST(process_is_stopped_and_the_rmr_is_freed),
 	CHECK_END,
 };
 static const struct check_suite suite = { .name = "receives that are withheld", .teardown = api_close, .tests = tests };

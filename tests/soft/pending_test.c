@@ -134,6 +134,7 @@ static void client(void *arg)
 
 #define DESCRIPTORS 256
 #define BURST	    190 /* more than half of the descriptors; some of these are in use, and some are reserved */
+#define FLOOD	    DESCRIPTORS
 
 static void eager_client(void *arg)
 {
@@ -173,6 +174,57 @@ static void process_may_ask_for_many_while_there_are_descriptors(void)
 	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
+/* Requests more connections than there are descriptors; the last request is refused. */
+static void greedy_client(void *arg)
+{
+	static struct api_end ends[FLOOD];
+
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_open();
+	for (int i = 0; i < FLOOD; i++) {
+		api_end_make(&ends[i], NULL);
+		REQUIRE_DAT(api_offer_connect(ends[i].ep, &offer, api_patience()), DAT_SUCCESS);
+	}
+	API_CONN(ends[FLOOD - 1].connect, ends[FLOOD - 1].ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+/* Requests that nobody answers do not take the last descriptors: another process is served. */
+static void process_that_asks_for_too_many_locks_nobody_out(void)
+{
+	pid_t greedy = check_fork(greedy_client, NULL), later = check_fork(client, NULL);
+	struct rlimit limit, few;
+	DAT_EVENT event;
+	int shown = 0;
+
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = DESCRIPTORS;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(2 * FLOOD, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, &buf);
+	check_put(greedy, &offer, sizeof(offer));
+	check_await(greedy);
+	while (dat_evd_dequeue(cr_evd, &event) == DAT_SUCCESS)
+		shown++;
+	CHECK(shown >= DESCRIPTORS / 2 && shown < FLOOD);
+	check_put(later, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_signal(later);
+	check_join(later);
+	check_signal(greedy);
+	check_join(greedy);
+	api_close();
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
 static void accept_that_meets_the_look_stands(void)
 {
 	pid_t peer = check_fork(client, NULL);
@@ -200,7 +252,8 @@ static void accept_that_meets_the_look_stands(void)
 
 static const struct check_test tests[] = { CHECK_TEST(accept_that_meets_the_look_stands),
 	CHECK_TEST(attempt_that_meets_the_look_stands),
-	CHECK_TEST(process_may_ask_for_many_while_there_are_descriptors), CHECK_END };
+	CHECK_TEST(process_may_ask_for_many_while_there_are_descriptors),
+	CHECK_TEST(process_that_asks_for_too_many_locks_nobody_out), CHECK_END };
 
 static const struct check_suite pending = {
 	.name = "connections that are not established yet",

@@ -83,8 +83,8 @@ static bool execute(struct soft_ep *ep, const struct datp_wqe *wqe, const struct
 }
 
 /*
- * Executes the request at `seq`, the only one in the queue. Returns true if it has succeeded; returns false if exec.c has
- * done what can be done.
+ * Executes the request at `seq`, the only one in the queue. Returns true if it has succeeded. Otherwise returns
+ * false, and exec.c has taken the request over.
  */
 static bool run(struct soft_ep *ep, const struct datp_wqe *wqe, uint32_t seq, const struct datp_sge *local,
 		const struct datp_rge *remote)

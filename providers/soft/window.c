@@ -24,7 +24,7 @@ struct soft_binding {
 	uint64_t number;
 	/* the number of the last bind that had been posted when this one was reaped; 0: it has not been */
 	uint64_t reaped;
-	bool untold; /* invalidated by the peer, and the program has not been told */
+	bool invalidated; /* by the peer, and accesses that began before may still go on */
 };
 
 enum datp_err soft_windows_init(struct soft_ia *ia)
@@ -166,7 +166,7 @@ static bool binding_ends(struct soft_ia *ia, const struct soft_binding *binding,
 {
 	const struct soft_mr *mr = &ia->mr[SOFT_MR_INDEX(other->context)];
 
-	if (other == binding || (!other->range.len && !other->untold))
+	if (other == binding || (!other->range.len && !other->invalidated))
 		return false;
 	/* relaxed: if another endpoint's bind may be the later one, the table says whether it is, and either answer is right */
 	return binding_is_after(binding, other) ||
@@ -238,7 +238,7 @@ static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint
 {
 	struct soft_binding **at = binding_at(ia, context);
 
-	if (*at && (*at)->untold)
+	if (*at && (*at)->invalidated)
 		return false;
 	if (!*at || !(*at)->range.len)
 		return true;
@@ -248,7 +248,7 @@ static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint
 		return false;
 	*rmr = &(*at)->rmr->base;
 	(*at)->range.len = 0;
-	(*at)->untold = true;
+	(*at)->invalidated = true;
 	return true;
 }
 
@@ -275,14 +275,14 @@ bool soft_window_invalidate(struct soft_ep *ep, uint32_t context, struct datp_rm
 	return good;
 }
 
-void soft_window_told(struct soft_ia *ia, uint32_t context)
+void soft_window_quiesced(struct soft_ia *ia, uint32_t context)
 {
 	struct soft_binding **at;
 
 	datp_lock(&ia->windows_lock);
 	at = binding_at(ia, context);
 	if (*at) {
-		(*at)->untold = false;
+		(*at)->invalidated = false;
 		/* before that it stays, because the reap of the bind has the records of earlier binds dropped */
 		if ((*at)->reaped)
 			binding_free(ia, at);

@@ -36,12 +36,15 @@ void soft_window_close(struct soft_rmr *rmr);
  * A message over this endpoint has invalidated the window with this context. Returns false if the peer had no right to do
  * that: the window was bound over another connection, or no window has this context. Otherwise no access through it begins
  * any more. *rmr is its RMR, which may be freed at any time, or NULL if the binding had ended before. If it is not NULL,
- * accesses that have begun may still go on; when they are over, the caller calls soft_window_told() and tells the program.
+ * accesses that have begun may still go on; when they are over, the caller calls soft_window_quiesced() and tells the program.
  * EP lock.
  */
 bool soft_window_invalidate(struct soft_ep *ep, uint32_t context, struct datp_rmr **rmr);
-/* All accesses through the window with this context, which soft_window_invalidate() has ended, are over. */
-void soft_window_told(struct soft_ia *ia, uint32_t context);
+/*
+ * Called when all accesses through the window with this context, which soft_window_invalidate() has ended, are over. Frees
+ * the record, unless the program has not reaped the bind yet.
+ */
+void soft_window_quiesced(struct soft_ia *ia, uint32_t context);
 
 /* Finds the range that a context opens, in memory that no peer can write to. Returns false if it opens no range. */
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range);

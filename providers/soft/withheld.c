@@ -50,7 +50,7 @@ struct datp_wqe *soft_withheld_end(struct soft_ep *ep)
 
 	/* the bounce thread may have found the window before; it copies one more piece at most */
 	soft_bounce_quiesce(ia);
-	soft_window_told(ia, ep->withheld.context);
+	soft_window_quiesced(ia, ep->withheld.context);
 	if (ep->withheld.until)
 		atomic_fetch_sub_explicit(&ia->binds_wait, 1, memory_order_relaxed);
 	ep->withheld.until = 0;

@@ -271,7 +271,7 @@ static void owner_believes_only_what_the_peer_was_given(void)
 	CHECK(!allowed(context, ranges[0].addr, 1) && !soft_window_get(t.ia, context, &range));
 	/* not again before the program has been told; then there is nothing left to end */
 	CHECK(!soft_window_invalidate(&t.ep, context, &rmr) && !soft_window_invalidate(&t.other, context, &rmr) && !rmr);
-	soft_window_told(t.ia, context);
+	soft_window_quiesced(t.ia, context);
 	CHECK(soft_window_invalidate(&t.ep, context, &rmr) && !rmr);
 	context = invalidable(false);
 	CHECK(!soft_window_invalidate(&t.ep, context, &rmr) && allowed(context, ranges[0].addr, 1));

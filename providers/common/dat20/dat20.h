@@ -73,7 +73,7 @@ DAT20_IA_OPEN_FUNC dat20_ia_opener(uint32_t nth);
 DAT_RETURN dat20_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT20_IA_ATTR_MASK, DAT20_IA_ATTR *,
 			  DAT20_PROVIDER_ATTR_MASK, DAT20_PROVIDER_ATTR *);
 
-/* dat20_named.c: the list that an IA has from its opening to its end. The first returns false without memory. */
+/* dat20_named.c: the list that an IA has from its opening to its end. dat20_named_make() returns false if there is no memory. */
 bool dat20_named_make(struct datp_ia *ia);
 void dat20_named_show(struct datp_ia *ia, DAT20_PROVIDER_ATTR *to);
 
@@ -161,7 +161,10 @@ DAT_RETURN dat20_rmr_bind(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT20_LMR_TRIPLE
 			  DAT20_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT20_COMPLETION_FLAGS,
 			  DAT_RMR_CONTEXT *);
 
-/* dat20_plugin.c: registrations, whose table begins with a struct dat20_provider; and any function of libdat2, or NULL. */
+/*
+ * dat20_plugin.c: registrations, whose table begins with a struct dat20_provider. dat20_registry_function() returns the function
+ * of libdat2 with this name, or NULL.
+ */
 DAT_RETURN dat20_announce(struct plugin *plugin);
 bool dat20_withdraw(struct plugin *plugin);
 DAT_IA_HANDLE dat20_shown(struct datp_ia *ia);

@@ -58,11 +58,34 @@ static struct ibv_qp was;
 
 /*
  * `lock` guards all of the above; `begun` is signalled when a doorbell is held back. `teller` is the process that has the thread
- * send_in_time(): a forked child has to start that thread again.
+ * send_in_time(): a forked child has to start that thread again. That thread may hold `lock` at any time, so fork() takes it.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t begun = PTHREAD_COND_INITIALIZER;
 static pid_t teller;
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* The queue pairs are the parent's, and so is the thread that waits for `begun`: as it is, a signal might go to that one. */
+static void in_child(void)
+{
+	memset(queues, 0, sizeof(queues));
+	pthread_cond_init(&begun, NULL);
+	pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void prepare_for_fork(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}
 
 static struct queue *queue_of_locked(const struct ibv_qp *qp)
 {

@@ -36,6 +36,14 @@ tests_unit_rdma_mr_test_SOURCES = tests/unit/rdma_mr_test.c
 tests_unit_rdma_mr_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
 tests_unit_rdma_mr_test_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
 tests_unit_rdma_mr_test_LDADD = librdma_core.la libdatp.la $(HARNESS_LIBS)
+check_PROGRAMS += tests/unit/twist_fork_test
+TESTS += tests/unit/twist_fork_test
+tests_unit_twist_fork_test_SOURCES = tests/unit/twist_fork_test.c $(TWIST_SOURCES)
+tests_unit_twist_fork_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
+tests_unit_twist_fork_test_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS) $(RDMACM_CFLAGS)
+# twist.c interposes functions of libraries of which the program calls none
+tests_unit_twist_fork_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+tests_unit_twist_fork_test_LDADD = $(HARNESS_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 endif
 
 if !SANITIZED

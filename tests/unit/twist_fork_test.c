@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The imitation of a device that holds messages back, in a process that forks: tests/fabric/twist_end.c. The queue pair and its
+ * doorbell are the test's own, so no device is needed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "tests/fabric/twist.h"
+
+enum { PIPE_BYTES = 4096, BLOCKED_MS = 200 };
+
+static struct ibv_qp pairs[2];
+static int full[2], childs[2]; /* pipes, into which the doorbells are written */
+static int bell;
+
+/* The doorbell of a queue pair is one byte. */
+static int ring(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)qp, (void)wr, (void)bad;
+	return write(bell, "b", 1) == 1 ? 0 : EIO;
+}
+
+static int send_on(struct ibv_qp *qp, int fd)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE }, *bad;
+
+	bell = fd;
+	return twist_post_held(qp, &wr, &bad, ring);
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
+
+static void pipe_fill(int fd)
+{
+	REQUIRE(fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES) > 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+	while (write(fd, "f", 1) == 1)
+		;
+	REQUIRE(errno == EAGAIN && fcntl(fd, F_SETFL, 0) == 0);
+}
+
+static void *drain(void *arg)
+{
+	char bytes[PIPE_BYTES];
+
+	pause_ms(BLOCKED_MS);
+	CHECK(read(full[0], bytes, sizeof(bytes)) > 0);
+	return arg;
+}
+
+/* The thread that sends blocks in the write, with its lock, when the process forks. */
+static void child_that_is_forked_while_a_message_is_sent_can_send(void)
+{
+	struct pollfd told = { .events = POLLIN };
+	pthread_t drainer;
+	pid_t child;
+
+	atomic_store(&twist.held_ms, 5);
+	REQUIRE(pipe2(full, O_CLOEXEC) == 0 && pipe2(childs, O_CLOEXEC) == 0);
+	pipe_fill(full[1]);
+	CHECK_EQ_INT(send_on(&pairs[0], full[1]), 0);
+	pause_ms(BLOCKED_MS);
+	REQUIRE(pthread_create(&drainer, NULL, drain, NULL) == 0);
+	child = fork();
+	REQUIRE(child >= 0);
+	if (child == 0) {
+		send_on(&pairs[1], childs[1]);
+		for (;;)
+			pause();
+	}
+	told.fd = childs[0];
+	CHECK_EQ_INT(poll(&told, 1, 20000), 1);
+	kill(child, SIGKILL);
+	CHECK(waitpid(child, NULL, 0) == child);
+	pthread_join(drainer, NULL);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(child_that_is_forked_while_a_message_is_sent_can_send),
+	CHECK_END
+};
+
+static const struct check_suite suite = { .name = "twist_fork", .tests = tests };
+
+CHECK_SUITES(&suite);

@@ -30,7 +30,6 @@ enum {
 	NO_OPCODE = 13,
 	UNTAGGED_HEAD = 18, /* bytes of the header of a segment, without its length */
 	TAGGED_HEAD = 14,
-	PAYLOAD = 32,
 	LONG_PAYLOAD = 8000,
 };
 
@@ -150,7 +149,7 @@ static void fill(unsigned char *at, size_t size, uint64_t *seed)
 		at[i] = (unsigned char)hostile_random(seed);
 }
 
-/* Adds the padding and an empty checksum, which siw does not look at unless both sides want it. Returns the length of all. */
+/* Adds the padding and an empty checksum, at which siw looks only if its peer asks for checksums. Returns the length of all. */
 static size_t end(const unsigned char *from, unsigned char *at)
 {
 	while ((at - from) % 4)
@@ -169,15 +168,15 @@ static size_t untagged(unsigned char *out, const struct untagged *what, uint64_t
 
 static size_t tagged(unsigned char *out, unsigned int opcode, uint64_t *seed)
 {
-	unsigned char *at = put16(put16(out, TAGGED_HEAD + PAYLOAD), TAGGED | LAST | VERSIONS | opcode);
+	unsigned char *at = put16(put16(out, TAGGED_HEAD + MPA_PAYLOAD), TAGGED | LAST | VERSIONS | opcode);
 
-	fill(at, 12 + PAYLOAD, seed); /* a random key and address */
-	return end(out, at + 12 + PAYLOAD);
+	fill(at, 12 + MPA_PAYLOAD, seed); /* a random key and address */
+	return end(out, at + 12 + MPA_PAYLOAD);
 }
 
 static size_t segment(unsigned char *out, enum mpa_wrong wrong, uint64_t *seed)
 {
-	struct untagged send = { LAST | VERSIONS | SEND, 0, 1, 0, PAYLOAD };
+	struct untagged send = { LAST | VERSIONS | SEND, 0, 1, 0, MPA_PAYLOAD };
 
 	switch (wrong) {
 	case MPA_GARBAGE:
@@ -220,6 +219,34 @@ static size_t segment(unsigned char *out, enum mpa_wrong wrong, uint64_t *seed)
 		return 0;
 	}
 	return untagged(out, &send, seed);
+}
+
+/* CRC-32C, as in RFC 3720 */
+static uint32_t checksum(const unsigned char *at, size_t size)
+{
+	uint32_t sum = UINT32_MAX;
+
+	for (size_t i = 0; i < size; i++) {
+		sum ^= at[i];
+		for (int bit = 0; bit < 8; bit++)
+			sum = sum & 1 ? sum >> 1 ^ 0x82f63b78 : sum >> 1;
+	}
+	return ~sum;
+}
+
+void mpa_send_summed(int fd, uint32_t number, bool right, uint64_t *seed)
+{
+	const struct untagged send = { LAST | VERSIONS | SEND, 0, number, 0, MPA_PAYLOAD };
+	unsigned char bytes[UNTAGGED_HEAD + MPA_PAYLOAD + 16];
+	size_t size = untagged(bytes, &send, seed);
+	uint32_t sum = checksum(bytes, size - sizeof(sum));
+
+	if (!right)
+		sum ^= 1;
+	/* its low byte comes first */
+	for (size_t i = 0; i < sizeof(sum); i++)
+		bytes[size - sizeof(sum) + i] = (unsigned char)(sum >> 8 * i);
+	mpa_say(fd, bytes, size);
 }
 
 void mpa_do(int fd, enum mpa_wrong wrong, uint64_t *seed)

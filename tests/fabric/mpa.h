@@ -19,6 +19,7 @@ enum {
 	MPA_REJECT = 0x20,
 	MPA_ENHANCED = 0x10,
 	MPA_ROOM = 70000, /* for anything that is sent */
+	MPA_PAYLOAD = 32, /* bytes of a short message */
 };
 
 /*
@@ -65,6 +66,11 @@ int mpa_hear(int fd);
 bool mpa_is_closed(int fd, unsigned int ms);
 /* Sends the first message of the connection, in the given way wrong. After MPA_RESET the socket is closed. */
 void mpa_do(int fd, enum mpa_wrong wrong, uint64_t *seed);
+/*
+ * Sends message `number` of the connection, of MPA_PAYLOAD random bytes, with a checksum that is right or wrong. The victim checks
+ * it if the request or the reply had MPA_CRC.
+ */
+void mpa_send_summed(int fd, uint32_t number, bool right, uint64_t *seed);
 /* Closes the socket with a reset instead of TCP's orderly end. */
 void mpa_reset(int fd);
 

@@ -381,6 +381,47 @@ static void segment_of_garbage_ends_its_connection(void)
 	others_are_served();
 }
 
+/* siw does not ask for checksums, but checks them if its peer asks for them. */
+static void ask_for_checksums(void *arg)
+{
+	struct sockaddr_in at = target();
+	int fd = mpa_reach(&at);
+	uint64_t seed = 7;
+
+	(void)arg;
+	mpa_say(fd, bytes, mpa_request(bytes, MPA_CRC, 1, 0, 0));
+	CHECK_EQ_INT(mpa_hear(fd), MPA_CRC);
+	mpa_send_summed(fd, 1, true, &seed);
+	mpa_send_summed(fd, 2, false, &seed);
+	CHECK(mpa_is_closed(fd, CLOSED_MS));
+	check_await(CHECK_PARENT);
+}
+
+static void segment_with_a_wrong_checksum_ends_its_connection(void)
+{
+	DAT_EVENT event;
+
+	attacker = check_fork(ask_for_checksums, NULL);
+	victim_opens();
+	memset(buf.mem, MARK, 16384);
+	check_put(attacker, &me, sizeof(me));
+	for (size_t i = 0; i < 2; i++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, i * RECEIVE, RECEIVE, i + 1), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_SUCCESS, MPA_PAYLOAD);
+	/* siw has begun this receive, so it may not be flushed, but fail */
+	API_EVENT(end.recv, &event);
+	CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+	API_CONN_OVER(end.connect, end.ep);
+	for (size_t i = 2 * RECEIVE; i < 16384; i++)
+		if (buf.mem[i] != MARK)
+			CHECK_FAIL("byte %zu has been written to", i);
+	others_are_served();
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 static void say_no_more(void *arg)
 {
 	struct sockaddr_in at = target();
@@ -434,6 +475,7 @@ static const struct check_test request_tests[] = {
 static const struct check_test connection_tests[] = {
 	CHECK_TEST(replies_of_garbage_end_the_attempt),
 	CHECK_TEST(segment_of_garbage_ends_its_connection),
+	CHECK_TEST(segment_with_a_wrong_checksum_ends_its_connection),
 	CHECK_TEST(peer_that_says_nothing_after_the_reply_holds_up_nobody),
 	CHECK_END
 };

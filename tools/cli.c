@@ -248,6 +248,20 @@ void cli_open_error(DAT_RETURN ret, const char *adapter)
 	free(remedy);
 }
 
+bool cli_stays_in_process(const char *adapter, const DAT_NAMED_ATTR *attr, DAT_COUNT count)
+{
+	for (DAT_COUNT i = 0; i < count; i++)
+		if (strcmp(attr[i].name, "reach") == 0 && strcmp(attr[i].value, "process") == 0) {
+			cli_error("the transport of adapter %s does not leave the process (its transport attribute "
+				  "'reach' is 'process'), so that two processes cannot connect over it: test it with "
+				  "'datconform --ia %s', or with a program that connects two endpoints of its "
+				  "own, such as two.c beside the templates of the SDK",
+				  adapter, adapter);
+			return true;
+		}
+	return false;
+}
+
 int cli_finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -61,6 +61,12 @@ void cli_names_of(cli_strerror_fn *names);
 /* Reports that dat_ia_open failed. libdat has printed the cause, unless DAT_LOG forbids it. */
 void cli_open_error(DAT_RETURN ret, const char *adapter);
 
+/*
+ * Returns true, and reports it, if the adapter's transport attributes declare that it connects endpoints of one process only, so
+ * that a tool with two processes can do nothing with it.
+ */
+bool cli_stays_in_process(const char *adapter, const DAT_NAMED_ATTR *attr, DAT_COUNT count);
+
 /* Returns the general remedy for a return value, or NULL if there is no useful one. */
 const char *cli_remedy(DAT_RETURN ret);
 

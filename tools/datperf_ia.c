@@ -57,6 +57,8 @@ int perf_ia_open(struct perf_ia *ia, const struct perf_options *opt)
 		cli_dat_error(ret, NULL, "dat_ia_query(\"%s\")", name);
 		return -1;
 	}
+	if (cli_stays_in_process(name, ia->attr.transport_attr, ia->attr.num_transport_attr))
+		return -1;
 	ret = dat_pz_create(ia->ia, &ia->pz);
 	if (ret != DAT_SUCCESS) {
 		ia->pz = DAT_HANDLE_NULL;

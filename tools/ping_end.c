@@ -49,7 +49,9 @@ bool ping_open(struct ping_end *end)
 		return false;
 	}
 	return GOOD(dat_ia_query, end->ia, &end->async_evd, DAT_IA_FIELD_ALL, &end->ia_attr,
-		    DAT_PROVIDER_FIELD_ALL, &end->provider_attr);
+		    DAT_PROVIDER_FIELD_ALL, &end->provider_attr) &&
+	       !cli_stays_in_process(end->adapter, end->ia_attr.transport_attr,
+				     end->ia_attr.num_transport_attr);
 }
 
 static bool memory_register(struct ping_end *end, struct ping_memory *m, size_t size)

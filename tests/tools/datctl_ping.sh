@@ -66,6 +66,23 @@ an_address_that_is_none_is_told()
 	says 'no.such.host.invalid: .*; give the IP address'
 }
 
+# The template of the SDK connects endpoints of one process, and declares it.
+an_adapter_that_does_not_leave_the_process_is_told()
+{
+	local arguments
+	{
+		echo "inside u1.2 nonthreadsafe default $PWD/.libs/mutant.so test.1.0 \"\" \"\""
+		echo "inside u2.0 nonthreadsafe default $PWD/.libs/mutant.so test.1.0 \"\" \"\""
+	} >"$dir/dat.conf"
+	for arguments in inside '--api 2.0 inside' '--server inside' 'inside 192.0.2.2'; do
+		# shellcheck disable=SC2086 # a list of arguments
+		DAT_OVERRIDE=$dir/dat.conf run ./datctl ping $arguments
+		exits_with 1
+		says "^datctl( .peer.)?: the transport of adapter inside does not leave the process .*'datconform --ia inside'.*two[.]c"
+		[ "$(wc -l <"$err")" -eq 1 ] || fails "more than that: $(cat "$err")"
+	done
+}
+
 a_transfer_that_fails_is_told()
 {
 	{
@@ -154,5 +171,5 @@ wrong_usage_exits_with_2()
 
 tests every_step_is_printed_in_order what_was_agreed_is_told a_server_answers_one_after_the_other \
 	without_a_server_the_reason_is_told an_unknown_adapter_is_told an_address_that_is_none_is_told \
-	a_transfer_that_fails_is_told an_adapter_of_20_is_tested_by_a_program_of_20 \
+	an_adapter_that_does_not_leave_the_process_is_told a_transfer_that_fails_is_told an_adapter_of_20_is_tested_by_a_program_of_20 \
 	programs_of_both_versions_reach_each_other json_is_json_and_says_ok wrong_usage_exits_with_2

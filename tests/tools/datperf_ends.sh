@@ -77,6 +77,20 @@ nobody_listening_is_a_clear_error()
 	says 'DAT_CONNECTION_EVENT_.*--server'
 }
 
+# The template of the SDK connects endpoints of one process, and declares it.
+an_adapter_that_does_not_leave_the_process_is_a_clear_error()
+{
+	local arguments
+	echo "inside u1.2 nonthreadsafe default $PWD/.libs/mutant.so test.1.0 \"\" \"\"" >"$dir/inside.conf"
+	for arguments in '' --server '--connect 192.0.2.2'; do
+		# shellcheck disable=SC2086 # a list of arguments
+		DAT_OVERRIDE=$dir/inside.conf run ./datperf --ia inside --timeout 60 $arguments
+		exits_with 1
+		says "^datperf.*: the transport of adapter inside does not leave the process .*'datconform --ia inside'.*two[.]c"
+		! grep -q 'libdatp' "$err" || fails "it connects: $(cat "$err")"
+	done
+}
+
 a_host_that_does_not_exist_is_a_clear_error()
 {
 	run "${perf[@]}" --connect no-such-host.invalid --test send-lat
@@ -197,7 +211,7 @@ a_killed_client_ends_a_server_started_elsewhere()
 
 tests_beside 3 a_client_measures_against_a_server_started_elsewhere \
 	a_taken_qualifier_is_a_clear_error nobody_listening_is_a_clear_error \
-	a_host_that_does_not_exist_is_a_clear_error \
+	an_adapter_that_does_not_leave_the_process_is_a_clear_error a_host_that_does_not_exist_is_a_clear_error \
 	a_server_that_is_killed_ends_the_client_with_an_error \
 	a_server_that_is_killed_ends_every_thread_of_the_client \
 	a_server_that_is_stopped_ends_the_client_with_an_error \

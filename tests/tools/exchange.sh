@@ -45,6 +45,15 @@ an_unknown_adapter_stops_it_with_the_names_of_the_error()
 	says 'dat_ia_open.*DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED'
 }
 
+# The template of the SDK connects endpoints of one process, and declares it.
+a_request_that_cannot_leave_the_process_is_explained()
+{
+	echo "inside u1.2 nonthreadsafe default $PWD/.libs/mutant.so test.1.0 \"\" \"\"" >"$dir/inside.conf"
+	DAT_OVERRIDE=$dir/inside.conf run examples/exchange inside
+	exits_with 1
+	says '^libdatp: inside: .*nobody listens there in this process, .* does not leave the process .*; listen in the same process'
+}
+
 tests every_step_passes_over_soft0 soft0_is_the_adapter_when_none_is_named it_runs_again_and_again \
 	every_step_passes_where_the_kernel_refuses_to_copy \
-	an_unknown_adapter_stops_it_with_the_names_of_the_error
+	an_unknown_adapter_stops_it_with_the_names_of_the_error a_request_that_cannot_leave_the_process_is_explained

@@ -32,6 +32,7 @@ check_PROGRAMS += tests/tools/rogue
 tests_tools_rogue_SOURCES = tests/tools/rogue.c
 tests_tools_rogue_LDADD = libdat.la
 tests/tools/datperf_server.log: tests/tools/rogue$(EXEEXT)
+tests/tools/datctl_ping.log tests/tools/datperf_ends.log tests/tools/exchange.log: mutant.la
 tests/tools/datctl_certify.log: datconform$(EXEEXT)
 tests/tools/bench.log: bench/bare$(EXEEXT)
 tests/tools/completions.log tests/tools/completions_zsh.log: datconform$(EXEEXT)

@@ -71,6 +71,17 @@ static const struct sentence unanswered = {
 	"see the messages of the program there, and that it answers each request"
 };
 
+/* A transport that does not leave the process finds no server of another one, whatever that does. */
+static const struct sentence enclosed[] = {
+	{ DAT_CONNECTION_EVENT_NON_PEER_REJECTED, 2, "DAT_CONNECTION_EVENT_NON_PEER_REJECTED",
+	  "nobody listens there in this process, or the backlog is full, and this adapter's transport does not leave the process",
+	  "listen in the same process, with this connection qualifier" },
+	{ DAT_CONNECTION_EVENT_UNREACHABLE, 2, "DAT_CONNECTION_EVENT_UNREACHABLE",
+	  "no adapter that is open in this process has that address, and this adapter's transport does not leave the process",
+	  "give the address of an adapter that this process has opened" },
+	{ 0, 2, "", "", "" },
+};
+
 /*
  * The qualifiers that libvipl makes of discriminators (vipl/listen.c). libvipl tries several of
  * them for one server, and listens at the first free one, and its program gets the result: so it is
@@ -113,10 +124,22 @@ static bool is_of_this_host(const struct datp_ep *ep)
 		peer->sin_addr.s_addr == own->sin_addr.s_addr);
 }
 
+/* The transport declares that it does not leave the process. */
+static bool is_enclosed(struct datp_ia *ia)
+{
+	const struct datp_ia_attr *attr = ia_attr(ia);
+
+	for (int32_t i = 0; i < attr->transport_attr_count; i++)
+		if (!strcmp(attr->transport_attr[i].name, "reach") &&
+		    !strcmp(attr->transport_attr[i].value, "process"))
+			return true;
+	return false;
+}
+
 /* No other address helps an adapter that cannot reach itself. */
 static const char *remedy_of(const struct datp_ep *ep, const struct sentence *s)
 {
-	if (s->number == DAT_CONNECTION_EVENT_UNREACHABLE && is_of_this_host(ep))
+	if (s->number == DAT_CONNECTION_EVENT_UNREACHABLE && !is_enclosed(ep->obj.ia) && is_of_this_host(ep))
 		return "the address is this host's own: check that the adapter's link is up, and "
 		       "see the other messages";
 	return s->remedy;
@@ -134,22 +157,28 @@ static void left_out_text(uint32_t left_out, char *text, size_t size)
 		snprintf(text, size, " (and %u more lines like this one were left out)", left_out);
 }
 
-/* Returns the sentence for this event, which the transport has reported as `cause`. Returns NULL if no sentence is for it. */
-static const struct sentence *sentence_of(DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause)
+static const struct sentence *sentence_in(const struct sentence *s, DAT_EVENT_NUMBER why)
 {
-	const struct sentence *s = connecting;
-
-	if (why == DAT_CONNECTION_EVENT_NON_PEER_REJECTED && cause == DAT_CONNECTION_EVENT_DISCONNECTED)
-		return &unanswered;
 	while (s->number && s->number != why)
 		s++;
 	return s->number ? s : NULL;
 }
 
+/* Returns the sentence for this event, which the transport has reported as `cause`. Returns NULL if no sentence is for it. */
+static const struct sentence *sentence_of(struct datp_ia *ia, DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause)
+{
+	const struct sentence *s;
+
+	if (why == DAT_CONNECTION_EVENT_NON_PEER_REJECTED && cause == DAT_CONNECTION_EVENT_DISCONNECTED)
+		return &unanswered;
+	s = is_enclosed(ia) ? sentence_in(enclosed, why) : NULL;
+	return s ? s : sentence_in(connecting, why);
+}
+
 void diag_connect(struct datp_ep *ep, DAT_EVENT_NUMBER why, DAT_EVENT_NUMBER cause)
 {
 	static struct log_limit accepted;
-	const struct sentence *s = sentence_of(why, cause);
+	const struct sentence *s = sentence_of(ep->obj.ia, why, cause);
 	char peer[INET6_ADDRSTRLEN], self[INET6_ADDRSTRLEN];
 	char key[128], after[32] = "", omitted[64] = "";
 	uint32_t left_out = 0;

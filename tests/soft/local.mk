@@ -85,6 +85,7 @@ SOFT_API_TESTS = \
 	tests/soft/pending_test \
 	tests/soft/realm_test \
 	tests/soft/retry_test \
+	tests/soft/secret_test \
 	tests/soft/share_test \
 	tests/soft/short_test \
 	tests/soft/steady_test \
@@ -198,6 +199,9 @@ tests_soft_steady_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_strict_test_SOURCES = tests/soft/strict_test.c
 tests_soft_strict_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_strict_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_secret_test_SOURCES = tests/soft/secret_test.c
+tests_soft_secret_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_secret_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_stop_test_SOURCES = tests/soft/stop_test.c
 tests_soft_stop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_stop_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la

@@ -60,6 +60,7 @@ theirs_was_beneath()
 	done | grep -v "$PWD" | grep -c . && ! grep "calling init: $PWD.*/libdaplofa" "$tap_dir"/wrapped.*
 }
 
+queries_theirs() { wrapped_theirs .libs/datconform-2.0 --ia traced --only D20-34 | tail -n 1 | grep -x '1 passed, 0 failed, 0 skipped'; }
 fails_as_ruled() { wrapped_theirs "$story" broken | grep -x 'ep_create DAT_INSUFFICIENT_RESOURCES'; }
 
 # wrapped_ofed KIND ADAPTER: over OFED's
@@ -71,6 +72,7 @@ wrapped_ofed()
 	line broken libdat-fault.so "$2 ep_create:return=INSUFFICIENT_RESOURCES:nth=2"
 	conf=$own_conf
 	tap "$1: the same messages pass through a trace over OFED's provider" same_story "$2" traced
+	tap "$1: a query without an open passes through a trace over OFED's provider" queries_theirs
 	tap "$1: a call over OFED's provider fails as a rule says" fails_as_ruled
 	tap "$1: it was OFED's provider" theirs_was_beneath
 }

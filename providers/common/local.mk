@@ -34,6 +34,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/base/log.c \
 	providers/common/base/options.c \
 	providers/common/base/refuse.c \
+	providers/common/base/sdk.c \
 	providers/common/core/allow.h \
 	providers/common/core/cm.h \
 	providers/common/core/core.h \

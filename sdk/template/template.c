@@ -218,8 +218,6 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 {
 	static const DAT_NAMED_ATTR reach[] = { { "reach", "process" } };
 
-	memset(attr, 0, sizeof(*attr));
-	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "template");
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "example");
 	attr->hw_major = attr->fw_major = 1;
 	attr->max_eps = attr->max_evds = attr->max_pzs = 65536;
@@ -579,8 +577,6 @@ static enum datp_err my_ep_connect(struct datp_ep *ep, const struct datp_conn_pa
 
 	if (param->address->sa_family != AF_INET)
 		return DATP_ERR_ADDRESS_UNSUPPORTED;
-	if (param->pdata_len > MY_MAX_PDATA)
-		return DATP_ERR_PARAM;
 	pthread_mutex_lock(&wire);
 	memcpy(&my->target, param->address, sizeof(my->target));
 	my->target_qual = param->qual;

@@ -133,4 +133,14 @@ tap 'sdk: datp(7) has a section for every minor' each_minor_has_a_section
 tap 'sdk: the headers of every minor are kept' each_minor_is_frozen
 tap 'sdk: those of this minor declare what they did' this_minor_is_as_it_was_frozen
 tap 'sdk: errors keep the numbers that older plugins return' errors_keep_their_numbers
+
+# The plugin in the section on C++ lacks the required ops, which no compiler sees.
+the_example_in_cxx_compiles()
+{
+	awk '/^[.]Sh/ { here = /IN C\+\+/ } /^[.]Ed/ { code = 0 } here && code; /^[.]Bd -literal/ { code = 1 }' "$page" \
+		>"$tap_dir/example.cc"
+	[ "$(wc -l <"$tap_dir/example.cc")" -gt 20 ] || return 1
+	${CXX:-c++} -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$top_srcdir/include" -fsyntax-only "$tap_dir/example.cc"
+}
+tap 'sdk: the example in C++ compiles' the_example_in_cxx_compiles
 tap_end

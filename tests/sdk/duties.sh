@@ -77,6 +77,17 @@ while read -r name message; do
 	fi
 done <<<"$table"
 
+# The limit on locked memory is not the cause, and the message that datctl check names has it.
+check_names_no_other_cause()
+{
+	./datctl check --ia no_lmr_context >"$tap_dir/out" 2>&1
+	./datconform --verbose --only LMR_CREATE --ia no_lmr_context >"$tap_dir/shown" 2>&1
+	cat "$tap_dir/out"
+	grep -q "datconform --verbose --only LMR_CREATE --ia 'no_lmr_context'" "$tap_dir/out" &&
+		! grep -q MEMLOCK "$tap_dir/out" && grep 'DUTY-22: .*left its lmr_context at 0' "$tap_dir/shown"
+}
+tap 'sdk: datctl check names no other cause of DUTY-22' check_names_no_other_cause
+
 # Tests that need more than the small limits are not applicable, which datconform finds out from the attributes.
 small_conforms()
 {

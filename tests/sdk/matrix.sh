@@ -55,7 +55,7 @@ odd_slow         nonthreadsafe  DAT_SUCCESS             -
 odd_major        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-03: plugin "odd" was built with provider SDK 7[.].*; install the libdatp of SDK 7, or rebuild
 odd_short        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-04: .*lacks the required ops ep_connect, cr_accept,.*; set them in
 odd_null         nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-04: .*lacks the required ops sp_listen, cr_free; set them in
-odd_need         nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-07: .*feature bit 0x40000000.*; install a libdatp
+odd_need         nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-07: .*feature bit 0x40000000.*; leave that bit out
 odd_trait        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-20: .*sets bit 0x1 of its traits.*; leave that bit out
 odd_trait_sdk04  nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-20: .*sets bit 0x1 of its traits.*; leave that bit out
 odd_small        nonthreadsafe  DAT_PROVIDER_NOT_FOUND  DUTY-06: .*ep_size = .*; use the sizeof

@@ -39,6 +39,20 @@ struct ep {
 	datp_bias bias;
 };
 
+/* A class that derives from a head instead has its fields behind the head, not in its padding. */
+template <class head> struct derived : head {
+	char first;
+};
+static_assert(sizeof(derived<datp_ep>) > sizeof(datp_ep));
+static_assert(sizeof(derived<datp_evd>) > sizeof(datp_evd));
+static_assert(sizeof(derived<datp_srq>) > sizeof(datp_srq));
+static_assert(sizeof(derived<datp_lmr>) > sizeof(datp_lmr));
+static_assert(sizeof(derived<datp_rmr>) > sizeof(datp_rmr));
+static_assert(sizeof(derived<datp_pz>) > sizeof(datp_pz));
+static_assert(sizeof(derived<datp_sp>) > sizeof(datp_sp));
+static_assert(sizeof(derived<datp_cr>) > sizeof(datp_cr));
+static_assert(sizeof(derived<datp_ia>) > sizeof(datp_ia));
+
 datp_err ia_open(datp_ia *ia, const char *)
 {
 	sockaddr_in *in = reinterpret_cast<sockaddr_in *>(&ia->address);

@@ -125,7 +125,19 @@ static void an_unknown_need_is_refused_by_name(void)
 	text = datp_plugin_why();
 	CHECK_HAS_STR(text, "\"bent\"");
 	CHECK_HAS_STR(text, "0x40");
-	CHECK_HAS_STR(text, "install a libdatp");
+	CHECK_HAS_STR(text, "leave that bit out");
+}
+
+static void a_later_need_asks_for_a_later_libdatp(void)
+{
+	struct datp_ops ops = null_ops, total;
+	struct datp_plugin plugin = null_plugin;
+
+	ops.needs = 0x40;
+	plugin.ops = &ops;
+	plugin.sdk_minor = DATP_SDK_MINOR + 1;
+	CHECK(!plugin_negotiate(&plugin, &total));
+	CHECK_HAS_STR(datp_plugin_why(), "install a libdatp");
 }
 
 static void another_major_is_refused(void)
@@ -472,6 +484,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(the_tail_of_a_newer_plugin_is_ignored),
 	CHECK_TEST(every_pair_of_host_and_plugin_works),
 	CHECK_TEST(an_unknown_need_is_refused_by_name),
+	CHECK_TEST(a_later_need_asks_for_a_later_libdatp),
 	CHECK_TEST(another_major_is_refused),
 	CHECK_TEST(a_later_minor_is_served),
 	CHECK_TEST(every_missing_required_op_is_named),

@@ -247,30 +247,6 @@ static void fill_defaults(struct datp_ops *ops)
 
 /* ------------------------------------------------------------------ checks */
 
-static bool version_ok(const struct datp_plugin *desc)
-{
-	if (sdk_is_served(desc->sdk_major))
-		return true;
-	plugin_refuse(
-		"DUTY-03: plugin \"%s\" was built with provider SDK %u.%u, and this libdatp serves "
-		"SDKs up to %u.x; install the libdatp of SDK %u, or rebuild the plugin",
-		desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR, desc->sdk_major);
-	return false;
-}
-
-static bool needs_ok(const struct datp_plugin *desc, uint32_t needs)
-{
-	uint32_t unknown = needs & ~NEEDS_KNOWN;
-
-	if (!unknown)
-		return true;
-	plugin_refuse("DUTY-07: plugin \"%s\" needs feature bit 0x%x (of its needs 0x%x), which "
-		      "libdatp %u.%u does not know; install a libdatp of SDK %u.%u or later",
-		      desc->name, unknown & -unknown, needs, DATP_SDK_MAJOR, DATP_SDK_MINOR,
-		      desc->sdk_major, desc->sdk_minor);
-	return false;
-}
-
 static bool traits_ok(const struct datp_plugin *desc, uint32_t traits)
 {
 	if (!(traits & DATP_TRAIT_RESERVED))
@@ -339,14 +315,15 @@ static bool table_ok(const struct datp_plugin *desc, const struct datp_ops *ops)
 
 bool plugin_negotiate_as(const struct datp_plugin *desc, size_t known, struct datp_ops *ops)
 {
+	const struct sdk_built built = { "plugin", desc->name, desc->sdk_major, desc->sdk_minor };
 	size_t size = desc->ops_size < known ? desc->ops_size : known;
 	bool ok;
 
-	if (!version_ok(desc))
+	if (!sdk_version_ok(&built))
 		return false;
 	memset(ops, 0, sizeof(*ops));
 	memcpy(ops, desc->ops, size);
-	if (!needs_ok(desc, ops->needs) || !traits_ok(desc, ops->traits))
+	if (!sdk_needs_ok(&built, ops->needs, NEEDS_KNOWN) || !traits_ok(desc, ops->traits))
 		return false;
 	if (ops->lmr_table && !ops->lmr_find)
 		ops->lmr_find = table_lmr_find;

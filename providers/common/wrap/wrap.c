@@ -323,24 +323,15 @@ static void close_nothing(struct datp_wrap *wrap)
 
 bool wrap_negotiate(const struct datp_wrapper *desc, struct datp_wrap_ops *ops)
 {
+	const struct sdk_built built = { "wrapper", desc->name, desc->sdk_major, desc->sdk_minor };
 	size_t size = desc->ops_size < sizeof(*ops) ? desc->ops_size : sizeof(*ops);
 
-	if (!sdk_is_served(desc->sdk_major)) {
-		plugin_refuse("DUTY-03: wrapper \"%s\" was built with provider SDK %u.%u, and this "
-			      "libdatp serves SDKs up to %u.x; install the libdatp of SDK %u, or rebuild it",
-			      desc->name, desc->sdk_major, desc->sdk_minor, DATP_SDK_MAJOR,
-			      desc->sdk_major);
+	if (!sdk_version_ok(&built))
 		return false;
-	}
 	memset(ops, 0, sizeof(*ops));
 	memcpy(ops, desc->ops, size);
-	if (ops->needs) {
-		plugin_refuse("DUTY-07: wrapper \"%s\" needs feature bit 0x%x, which libdatp %u.%u "
-			      "does not know; install a libdatp of SDK %u.%u or later",
-			      desc->name, ops->needs & -ops->needs, DATP_SDK_MAJOR, DATP_SDK_MINOR,
-			      desc->sdk_major, desc->sdk_minor);
+	if (!sdk_needs_ok(&built, ops->needs, 0))
 		return false;
-	}
 	if (ops->wrap_size && ops->wrap_size < sizeof(struct datp_wrap)) {
 		plugin_refuse("DUTY-06: wrapper \"%s\" says wrap_size = %u, less than the public "
 			      "head of %zu; use the sizeof a struct that starts with struct "

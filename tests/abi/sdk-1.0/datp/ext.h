@@ -9,6 +9,7 @@
 #define DATP_EXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -49,7 +50,12 @@ struct datp_ext_attr {
 	 */
 	bool program_has;
 	bool send_invalidate, read_rmr; /* post_send_invalidate and post_read_rmr work */
+	bool reserved;			/* so that the next field makes the struct larger, which shows in `size` */
 };
+
+/* Whether the libdatp that calls ext_query() has the field, which a later SDK than 1.0 has added. Since SDK 1.0 */
+#define DATP_EXT_HAS(attr, field) \
+	((attr)->size >= offsetof(struct datp_ext_attr, field) + sizeof((attr)->field))
 
 /* The operands of an atomic operation. The memory that it changes is an aligned word of 8 bytes in the host's byte order. */
 struct datp_atomic {

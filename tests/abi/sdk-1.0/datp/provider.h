@@ -264,6 +264,8 @@ struct datp_evd {
 	bool bell_shared;
 	/* true if the transport has to be polled for completions (DTO or RMR_BIND flag) */
 	bool has_cq;
+	/* without it, the first fields of a C++ class derived from this head would lie in the head's padding */
+	uint8_t reserved[6];
 };
 
 struct datp_srq {
@@ -290,6 +292,7 @@ struct datp_ep {
 	uint64_t local_port, remote_port;
 	/* receives taken from the SRQ (datp_srq_take) and not yet reaped */
 	_Atomic(uint32_t) held;
+	uint32_t reserved; /* as in struct datp_evd */
 };
 
 struct datp_sp { /* a PSP or RSP */

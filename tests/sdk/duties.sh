@@ -81,9 +81,9 @@ done <<<"$table"
 check_names_no_other_cause()
 {
 	./datctl check --ia no_lmr_context >"$tap_dir/out" 2>&1
-	./datconform --verbose --only LMR_CREATE --ia no_lmr_context >"$tap_dir/shown" 2>&1
+	./datconform --verbose --only dat_lmr_create --ia no_lmr_context >"$tap_dir/shown" 2>&1
 	cat "$tap_dir/out"
-	grep -q "datconform --verbose --only LMR_CREATE --ia 'no_lmr_context'" "$tap_dir/out" &&
+	grep -q "datconform --verbose --only dat_lmr_create --ia 'no_lmr_context'" "$tap_dir/out" &&
 		! grep -q MEMLOCK "$tap_dir/out" && grep 'DUTY-22: .*left its lmr_context at 0' "$tap_dir/shown"
 }
 tap 'sdk: datctl check names no other cause of DUTY-22' check_names_no_other_cause

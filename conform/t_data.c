@@ -538,27 +538,6 @@ CLAUSE_ACTIVE("EP_SEND-11", "EP_RDMA_WRITE-12", "EP_SEND-23", "EP_RDMA_READ-23")
 	CHECK_THAT(kit_filled(f.local.mem + 3, 100, 8));
 }
 
-CLAUSE_PASSIVE("EP_RECV-12")
-{
-	DAT_DTO_COMPLETION_EVENT_DATA *dto;
-	DAT_EVENT event;
-	struct field f;
-
-	lay_out(&f, NULL);
-	memset(f.remote.mem, 0xee, 64);
-	MUST_RET(kit_recv(f.p.b.ep, &f.remote, 0, 10, 1), DAT_SUCCESS);
-	MUST_RET(kit_send(f.p.a.ep, &f.local, 0, 20, 2, DEFAULT), DAT_SUCCESS);
-	event = kit_event(f.p.b.recv);
-	dto = &event.event_data.dto_completion_event_data;
-	MUST_NUM(event.event_number, DAT_DTO_COMPLETION_EVENT);
-	CHECK_NUM(dto->user_cookie.as_64, 1);
-	for (int i = 10; i < 64; i++)
-		CHECK_NUM(f.remote.mem[i], 0xee);
-	if (dto->status == DAT_DTO_ERR_FLUSHED)
-		NEEDS(judge_short_receives_are_told(), "short_receive");
-	CHECK_NUM(dto->status, DAT_DTO_ERR_LOCAL_LENGTH);
-}
-
 CLAUSE_EACH("EP_RECV-15", "EP_SEND-12")
 {
 	struct field f;

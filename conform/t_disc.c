@@ -630,3 +630,47 @@ CLAUSE_EACH("BROKEN-02", "BROKEN-03", "BROKEN-04", "BROKEN-05")
 	CHECK_RET(dat_ep_reset(here->ep), DAT_SUCCESS);
 	CHECK_NUM(kit_state(here->ep), DAT_EP_STATE_UNCONNECTED);
 }
+
+/*
+ * A message that is longer than its receive ends the connection, on both sides. The send fails, or it has completed
+ * with success when the message was sent. How it fails is asked only of a transport whose completions tell a refusal.
+ */
+static void too_long(size_t size)
+{
+	struct kit_buf from = kit_buf_a(size, KIT_LOCAL), into = kit_buf_b(64, KIT_LOCAL);
+	DAT_DTO_COMPLETION_EVENT_DATA *got, *sent;
+	DAT_EVENT receiver, sender;
+	struct kit_pair p;
+
+	kit_pair(&p, NULL);
+	memset(into.mem, 0xee, 64);
+	MUST_RET(kit_recv(p.b.ep, &into, 0, 10, 1), DAT_SUCCESS);
+	MUST_RET(kit_send(p.a.ep, &from, 0, size, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	receiver = kit_event(p.b.recv);
+	got = &receiver.event_data.dto_completion_event_data;
+	MUST_NUM(receiver.event_number, DAT_DTO_COMPLETION_EVENT);
+	CHECK_NUM(got->user_cookie.as_64, 1);
+	for (int i = 10; i < 64; i++)
+		CHECK_NUM(into.mem[i], 0xee);
+	sender = kit_event(p.a.request);
+	sent = &sender.event_data.dto_completion_event_data;
+	MUST_NUM(sender.event_number, DAT_DTO_COMPLETION_EVENT);
+	CHECK_NUM(sent->user_cookie.as_64, 2);
+	kit_over(p.a.connect, p.a.ep);
+	kit_over(p.b.connect, p.b.ep);
+	CHECK_NUM(kit_state(p.a.ep), DAT_EP_STATE_DISCONNECTED);
+	CHECK_NUM(kit_state(p.b.ep), DAT_EP_STATE_DISCONNECTED);
+	judge_outcome("the send completes with %d", (int)sent->status);
+	if (judge_refusals_are_told() && sent->status != DAT_DTO_SUCCESS &&
+	    sent->status != DAT_DTO_ERR_FLUSHED)
+		CHECK_NUM(sent->status, DAT_DTO_ERR_REMOTE_RESPONDER);
+	if (got->status == DAT_DTO_ERR_FLUSHED)
+		NEEDS(judge_short_receives_are_told(), "short_receive");
+	CHECK_NUM(got->status, DAT_DTO_ERR_LOCAL_LENGTH);
+}
+
+CLAUSE_PASSIVE("EP_RECV-12") { too_long(20); }
+CLAUSE_PASSIVE("EP_RECV-12")
+{
+	too_long(kit_attr().max_message_size < 40000 ? kit_attr().max_message_size : 40000);
+}

@@ -309,6 +309,32 @@ CLAUSE_PASSIVE("RMR_BIND-08")
 	kit_empty(w.p.b.request);
 }
 
+/* An endpoint in another protection zone than the window gives its peer no access to the window. */
+static void other_zone(bool write)
+{
+	DAT_EP_ATTR attr = kit_attr();
+	struct kit_pair inside;
+	DAT_RMR_CONTEXT context;
+	DAT_PZ_HANDLE pz;
+
+	NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_support");
+	setup();
+	pz = kit_pz();
+	context = bound(0, 4096, REMOTE);
+	inside = w.p;
+	kit_pair_unconnected(&w.p, NULL);
+	MUST_RET(dat_ep_free(w.p.b.ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_create(t.ia, pz, w.p.b.recv, w.p.b.request, w.p.b.connect, &attr, &w.p.b.ep),
+		 DAT_SUCCESS);
+	kit_pair_connect(&w.p);
+	want_no_reach(context, 0, 64, write);
+	w.p = inside;	/* which shows that the window is still bound */
+	want_reach(context, 0, 4096);
+}
+
+CLAUSE_PASSIVE("EP_RDMA_WRITE-10") { other_zone(true); }
+CLAUSE_PASSIVE("EP_RDMA_READ-10") { other_zone(false); }
+
 CLAUSE_PASSIVE("RMR_BIND-11")
 {
 	struct kit_waiter waiter;

@@ -481,6 +481,48 @@ CLAUSE_PASSIVE("SRQ_POST-13")
 	}
 }
 
+/*
+ * An endpoint has taken receives, and is freed before their completions are dequeued. As soon as its EVD is empty, or
+ * freed, the SRQ again takes and delivers as many receives as it says. Every second round disconnects the endpoint
+ * before it frees it.
+ */
+CLAUSE_PASSIVE("SRQ_CREATE-06")
+{
+	DAT_COUNT depth;
+	DAT_EVENT event;
+
+	srq_setup();
+	depth = srq_query().max_recv_dtos;
+	for (int round = 0; round < 4; round++) {
+		struct kit_end *from = &s.link[0].from, *to = &s.link[0].to;
+
+		srq_links(1);
+		srq_post_many(1, SRQ_DEPTH / 2);
+		for (uint64_t n = 1; n <= SRQ_DEPTH / 2; n++)
+			srq_send(0, 64, n);
+		if (round % 2) {
+			MUST_RET(dat_ep_disconnect(to->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+			kit_over(to->connect, to->ep);
+		}
+		MUST_RET(dat_ep_free(to->ep), DAT_SUCCESS);
+		kit_over(from->connect, from->ep);
+		if (round < 2)
+			while (dat_evd_dequeue(to->recv, &event) == DAT_SUCCESS)
+				;
+		else
+			MUST_RET(dat_evd_free(to->recv), DAT_SUCCESS);
+	}
+	for (DAT_COUNT n = 0; n < depth; n++)
+		MUST_RET(srq_post((uint64_t)n % 100, 64), DAT_SUCCESS);
+	CHECK_THAT(srq_counts(depth, depth));
+	srq_links(1);
+	for (DAT_COUNT n = 0; n < depth; n++) {
+		srq_send(0, 64, 9);
+		event = kit_event(s.link[0].to.recv);
+		CHECK_NUM(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	}
+}
+
 static pthread_mutex_t posting = PTHREAD_MUTEX_INITIALIZER;
 
 static int post_serialised(int who)

@@ -175,6 +175,16 @@ static bool before_disconnect(struct mutant *mutant, struct datp_wrap_call *call
 	return state != DAT_EP_STATE_DISCONNECTED || answers_itself(call, ERROR(DAT_INVALID_STATE));
 }
 
+/* The endpoint is in the zone of the window, so the window's zone does not keep the endpoint's peer out. */
+static bool before_endpoint(struct mutant *mutant, struct datp_wrap_call *call)
+{
+	DAT_PZ_HANDLE pz = __atomic_load_n(&mutant->window_pz, __ATOMIC_ACQUIRE);
+
+	if (!breaks(mutant, "window_zone_unchecked") || !pz)
+		return true;
+	return passes_changed(mutant, call, 1, (uintptr_t)pz);
+}
+
 /* Prints as much as a sanitizer, so that the first summary is not among the last lines. */
 static void report_as_sanitizer(void)
 {
@@ -240,6 +250,7 @@ static bool mutant_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	case DATP_CALL_ep_post_rdma_read:
 	case DATP_CALL_ep_post_rdma_write: return before_post(mutant, call);
 	case DATP_CALL_ep_disconnect: return before_disconnect(mutant, call);
+	case DATP_CALL_ep_create: return before_endpoint(mutant, call);
 	case DATP_CALL_ia_close:
 		if (breaks(mutant, "close_busy") && call->arg[1] == DAT_CLOSE_GRACEFUL_FLAG)
 			return answers_itself(call, DAT_SUCCESS);
@@ -307,6 +318,8 @@ static void bend_dto(struct mutant *mutant, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 		dto->status = DAT_DTO_SUCCESS;
 	if (breaks(mutant, "length_error_is_success") && dto->status == DAT_DTO_ERR_LOCAL_LENGTH)
 		dto->status = DAT_DTO_SUCCESS;
+	if (breaks(mutant, "long_send_is_transport") && dto->status == DAT_DTO_ERR_REMOTE_RESPONDER)
+		dto->status = DAT_DTO_ERR_TRANSPORT;
 	if (flushes_short(mutant) && dto->status == DAT_DTO_ERR_LOCAL_LENGTH)
 		dto->status = DAT_DTO_ERR_FLUSHED;
 }
@@ -348,6 +361,9 @@ static void trigger_cno(struct mutant *mutant, DAT_EVD_HANDLE evd)
 
 static bool is_lost(struct mutant *mutant, const DAT_EVENT *event)
 {
+	if (breaks(mutant, "break_lost") && (event->event_number == DAT_CONNECTION_EVENT_BROKEN ||
+					     event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED))
+		return true;
 	return breaks(mutant, "flush_lost") && event->event_number == DAT_DTO_COMPLETION_EVENT &&
 	       event->event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED;
 }
@@ -436,6 +452,28 @@ static void after_memory(struct mutant *mutant, struct datp_wrap_call *call)
 		*AT(call, 10, DAT_VLEN) = call->arg[4] / 2;
 }
 
+/* The receives that the endpoint has taken keep one place of the SRQ for good. */
+static void after_endpoint_free(struct mutant *mutant)
+{
+	DAT_SRQ_HANDLE srq = __atomic_exchange_n(&mutant->srq, DAT_HANDLE_NULL, __ATOMIC_ACQ_REL);
+	const uint64_t words[] = { (uintptr_t)srq, 0, 0, 0 };
+
+	if (srq && breaks(mutant, "srq_place_lost"))
+		datp_wrap_beneath(&mutant->base, DATP_CALL_srq_post_recv, words);
+}
+
+/* Stores what the rules about later calls need. */
+static void remember(struct mutant *mutant, const struct datp_wrap_call *call)
+{
+	DAT_PZ_HANDLE none = DAT_HANDLE_NULL;
+
+	if (call->id == DATP_CALL_rmr_create)
+		__atomic_compare_exchange_n(&mutant->window_pz, &none, (DAT_PZ_HANDLE)(uintptr_t)call->arg[0], false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	if (call->id == DATP_CALL_ep_create_with_srq)
+		__atomic_store_n(&mutant->srq, (DAT_SRQ_HANDLE)(uintptr_t)call->arg[5], __ATOMIC_RELEASE);
+}
+
 /* Changes what a successful call has returned in its OUT parameters. */
 static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 {
@@ -450,6 +488,9 @@ static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 	case DATP_CALL_evd_query:
 	case DATP_CALL_srq_query:
 	case DATP_CALL_cr_query: after_query(mutant, call); break;
+	case DATP_CALL_rmr_create:
+	case DATP_CALL_ep_create_with_srq: remember(mutant, call); break;
+	case DATP_CALL_ep_free: after_endpoint_free(mutant); break;
 	case DATP_CALL_rmr_bind:
 	case DATP_CALL_lmr_create: after_memory(mutant, call); break;
 	case DATP_CALL_cr_accept:

@@ -32,6 +32,8 @@ struct mutant {
 	DAT_RMR_CONTEXT first_context; /* of a bind; atomic */
 	DAT_EP_HANDLE unheard;	       /* accepted, its ESTABLISHED not taken yet; atomic */
 	DAT_EP_HANDLE accepted;	       /* the last one that was accepted; atomic */
+	DAT_PZ_HANDLE window_pz;       /* of the first window; atomic */
+	DAT_SRQ_HANDLE srq;	       /* of the last endpoint that was created with one; atomic */
 	unsigned int established;      /* events; atomic */
 
 	pthread_mutex_t lock;

@@ -91,6 +91,12 @@ cookie_cut EP_RECV-22
 length_more EP_RECV-11
 length_error_is_success EP_RECV-12
 short_flushed EP_RECV-12
+long_send_is_transport EP_RECV-12
+break_lost EP_RECV-12
+disconnected_late EP_RECV-12
+window_zone_unchecked EP_RDMA_WRITE-10
+window_zone_unchecked EP_RDMA_READ-10
+srq_place_lost SRQ_CREATE-06
 suppress_ignored EP_SEND-14
 unsignalled_unchecked EP_SEND-13
 unsignalled_unchecked EP_RDMA_READ-19

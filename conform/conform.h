@@ -11,15 +11,14 @@
  *		CHECK_NUM(nmore, 2);
  *	}
  *
-
  * A clause about two sides has its other side in a process of its own (remote.h):
  *
  *	CLAUSE_ACTIVE("EP_DISC-10")	this process connects, the other one listens
  *	CLAUSE_PASSIVE("CR_QUERY-05")	the other one connects, this process listens
  *	CLAUSE_EACH("EP_DISC-08")	once as the active side and once as the passive one
  *
- * The endpoints of a kit_pair are then a here and b there, or b here and a there; the calls are
- * the same. With CLAUSE() both are here.
+ * The endpoints of a kit_pair are a, which connects, and b, which accepts. The active side has a in this process and b in the
+ * other one, the passive side has b here and a there; the calls are the same. With CLAUSE() both are in this process.
  *
  * A failed check counts against the clause that ABOUT() named last; without any ABOUT() all clauses
  * of the test share its verdict. Once a test uses ABOUT(), a clause that it never names has failed,
@@ -157,6 +156,7 @@ void judge_outcome(const char *format, ...) __attribute__((format(printf, 1, 2))
 	judge_num((long long)(got), (long long)(want), false, #got, __FILE__, __LINE__)
 #define MUST_NUM(got, want) \
 	judge_num((long long)(got), (long long)(want), true, #got, __FILE__, __LINE__)
+/* Record a failure that the test itself has found. MUST_NOT_COME_HERE() also ends the test. */
 #define CHECK_FAIL(call, expected, ...) \
 	judge_fail(false, __FILE__, __LINE__, call, expected, __VA_ARGS__)
 #define MUST_NOT_COME_HERE(call, expected, ...) \
@@ -199,7 +199,10 @@ const char *judge_ret_name(DAT_RETURN ret);	/* "DAT_INVALID_STATE" */
 uint64_t judge_now_ms(void);
 void judge_nap(void);
 
-/* A helper that checks for a test stores where the test called it. */
+/*
+ * A function of the kit that makes checks stores the place in the test that called it, so that the message of a failed check
+ * names that place too.
+ */
 void judge_site(const char *file, int line);
 
 /*

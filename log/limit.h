@@ -2,8 +2,9 @@
 /*
  * A limit on the messages that another process can provoke: a peer that fails a thousand times a
  * second, or another user's process that is refused as often, must not fill the log of this one.
- * Invariant: for one cause no more than LOG_LIMIT_LINES lines are written in a window of time, and
- * the lines left out are counted. Inlined into libdatp, the providers and libvipl.
+ * Invariant: for one cause no more than LOG_LIMIT_LINES lines are written in a window of time, except that threads which log
+ * it at the same moment may each write one more, and the lines left out are counted. Inlined into libdatp, the providers and
+ * libvipl.
  */
 #ifndef LOG_LIMIT_H
 #define LOG_LIMIT_H
@@ -26,8 +27,8 @@ struct log_limit {
  * Returns true if a line may be written now; then *left_out is the number of lines left out since
  * the last one. Any thread may call it, under any lock.
  *
- * All accesses are relaxed: two threads that count at the same time may count a line for the
- * previous window, which costs at most a line.
+ * All accesses are relaxed, and the comparison with the limit and the increment are two steps: threads that call it at the same
+ * moment may each pass the limit once, or count a line for the previous window. Each of them costs at most a line.
  */
 static inline bool log_limit_pass(struct log_limit *cause, uint32_t *left_out)
 {

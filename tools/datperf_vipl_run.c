@@ -58,7 +58,7 @@ struct patience {
 };
 
 /*
- * Called after a poll that found nothing. Returns -1 after a message if that has lasted too long.
+ * Called after a poll that found nothing. If the polls have found nothing for too long, prints an error and returns -1.
  */
 static int be_patient(const struct end *e, struct patience *p)
 {
@@ -181,7 +181,9 @@ static int post_request(struct end *e, unsigned int op, uint64_t number)
 	return 0;
 }
 
-/* Sends a control message; this side may have only requests outstanding that are reaped first. */
+/*
+ * Sends a control message. It reaps all outstanding requests first, so that the next completion is that of this message.
+ */
 static int send_control(struct end *e, const void *data, size_t length)
 {
 	unsigned char *at = e->control + END_CREDITS * END_CONTROL;
@@ -230,7 +232,10 @@ static int exchange_places(struct end *e)
 
 /* ------------------------------------------------------------------ one message at a time */
 
-/* Posts the next receive and reaps the request while the message travels. */
+/*
+ * Sends or writes the next message of this side. While the message is under way, it posts the next receive, if the test is
+ * send-lat, and reaps the request.
+ */
 static int ping(struct end *e, bool check)
 {
 	bool writes = e->spec.test == PERF_WRITE_LAT;
@@ -324,7 +329,10 @@ static int take_credit(struct end *e)
 
 static int stream_sends(struct end *e, uint32_t count, bool check)
 {
-	/* a message that is checked stays in its slot until the server has taken it */
+	/*
+	 * The server has two receives posted in each of its slots. A message that it checks must not be overwritten by the one
+	 * that uses the same slot next, so only one of the two receives may be in use.
+	 */
 	uint32_t ahead = check ? e->slots : 2 * e->slots;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -344,7 +352,7 @@ static int stream_sends(struct end *e, uint32_t count, bool check)
 	return reap_all(e);
 }
 
-/* The server's side of send-bw: sends four credits for all receives, and one at the end. */
+/* The server's side of send-bw: sends a credit message whenever half a window of messages is taken, and one after the last. */
 static int take_stream(struct end *e, uint32_t count, bool check)
 {
 	uint32_t step = e->slots / 2 > 0 ? e->slots / 2 : 1;
@@ -380,8 +388,8 @@ static int stream_rdma(struct end *e, uint32_t count)
 }
 
 /*
- * Writes one window, which the side that gets it checks; the client's `look` message says that all
- * of it is there.
+ * The client writes one window, and then sends a control message with the number of its first message. The server checks the
+ * window when that has come, and answers with a control message.
  */
 static int check_writes(struct end *e)
 {

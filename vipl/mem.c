@@ -50,8 +50,8 @@ static struct ptag *only_tag_locked(struct nic *nic)
 }
 
 /*
- * Returns the tag that memory on a VI without a tag of its own will most likely have. The VI adopts
- * it.
+ * Chooses a tag for a VI without a tag of its own: the one that the memory of its descriptors will most likely have. The VI
+ * adopts it.
  */
 struct ptag *ptag_adopt_likely(struct nic *nic)
 {
@@ -249,7 +249,7 @@ static VIP_MEM_HANDLE private_handle_locked(struct nic *nic)
 	return nic->last_private;
 }
 
-/* Enters the region under its key or a private handle. Returns false if its key is in use. */
+/* Enters the region under its key or a private handle. Returns false if its key is 0, which no handle is, or in use. */
 static bool mem_enter(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT key)
 {
 	bool shared = mem->attr.EnableRdmaWrite || mem->attr.EnableRdmaRead;
@@ -269,8 +269,8 @@ static bool mem_enter(struct nic *nic, struct mem *mem, DAT_RMR_CONTEXT key)
 }
 
 /*
- * If the key of a new region is in use as a private handle, the region is registered again while
- * the first registration still holds that key, so that it gets another one.
+ * If the key of a new region is 0, or in use as a private handle, the region is registered again while the first registration
+ * still holds that key, so that it gets another one.
  */
 static VIP_RETURN mem_register(struct nic *nic, struct mem *mem)
 {

@@ -415,7 +415,10 @@ POST_INLINE uint32_t descriptor_fault(struct vi *vi, struct op *op, const struct
 POST_INLINE struct op *op_enqueue(struct queue *q, VIP_DESCRIPTOR *descriptor,
 				  VIP_MEM_HANDLE handle)
 {
-	/* relaxed: vi->lock is held; acquire: the slots of popped operations have been read */
+	/*
+	 * tail is relaxed, because only threads that hold vi->lock write it. head is acquired, because the thread that has
+	 * popped an operation must have finished reading it before the slot is used again.
+	 */
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 	uint32_t head = atomic_load_explicit(&q->head, memory_order_acquire);
 	struct op *op = &q->ops[tail & q->mask];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Private data that arrive in two connection requests: the list of first parts that wait for their second
- * part. Invariant: there is at most one for each queue pair of a peer, and only a few in all; a
- * peer that sends only first parts makes other peers lose theirs, but cannot use up memory. Service
- * thread.
+ * part. Invariant: the list has at most one part for each queue pair of a peer, and at most PARTS_MAX in all. So a peer that
+ * sends only first parts makes other peers lose theirs, but cannot use up memory. Service thread.
  */
 #include "rdma_cm.h"
 #include "rdma_parts.h"

@@ -8,8 +8,8 @@
 #define SOFT_LOST_LOOK_MS 500u /* what is overwritten is found within two such intervals */
 
 /*
- * The caller has added a peer. If there are several now, the IA looks from now on, even if one leaves
- * before the first look. soft_ia.lock
+ * The caller has added a peer. If there are several now, soft_lost_look() is due from now on, and still is if one
+ * of them leaves before the first call. soft_ia.lock
  */
 void soft_lost_begin_locked(struct soft_ia *ia);
 

@@ -15,10 +15,10 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
 bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_remote_ep *remote,
 		  bool accepting);
 /*
- * Ends an open connection of that generation (0: of any). Returns true if this call has ended it
- * (and has told the peer, if `peer_event` is not 0); the caller calls soft_ep_ended() when libdatp
- * has been told too, since others that want to end the connection wait for that. Returns false if
- * it was not open (only_failing: or if nothing has failed); then its end is over when this returns.
+ * Ends the endpoint's connection if it is open and of generation `gen`; 0 stands for any generation. With `only_failing` a
+ * connection on which nothing has failed is left open. Tells the peer if `peer_event` is not 0. Returns true if this call has
+ * ended the connection. The caller then tells libdatp and calls soft_ep_ended(), for which other threads that want to end the
+ * connection wait. Returns false if this call has not ended it; if another thread was ending it, that is done on return.
  * No lock.
  */
 bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing);
@@ -26,10 +26,10 @@ void soft_ep_ended(struct soft_ep *ep);
 /* The same for a caller that has nothing to tell libdatp. Returns at once on the service thread. */
 void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event);
 /*
- * The same, and reports to libdatp `why`, or that the accept has failed. No lock. On the service
- * thread it returns at once: if the peer accesses our memory, the teardown follows when that access
- * has ended, or at the bound; if the peer has ended the connection and its last messages are behind a
- * skipped cell (skip.h), the teardown follows when they are taken.
+ * The same, and tells libdatp that the connection has ended for the reason `why`, or, on the passive side before it was
+ * established, that the accept has failed. No lock. On the service thread it returns at once: if the peer accesses our memory,
+ * the teardown follows when that access has ended, or at the bound; if the peer has ended the connection and its last messages
+ * are behind a skipped cell (skip.h), the teardown follows when they are taken.
  */
 bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
 			    bool only_failing, DAT_EVENT_NUMBER why);

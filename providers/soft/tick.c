@@ -3,7 +3,7 @@
  * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
  * each tick it looks at teardowns of connections (teardown.c), binds and receives that wait for accesses to a window
  * (withheld.c), messages that the kernel had no memory for (sock.c), rings whose next sender does not publish (skip.c), and
- * regions of peers that have ended and were in use here (share.c). The timer runs slowly
+ * shares of regions that the peer has deregistered while this side still accessed them (share.c). The timer runs slowly
  * while a message may wait for its receive (unready.c), and, if there are several peers, all the time, for what one of them
  * takes away from another (lost.c). Invariant: whoever adds something that waits sets the timer afterwards, and the timer is
  * set again as long as something is left. A timer that is set stays as early as it is, so no thread puts off what another
@@ -36,7 +36,7 @@ void soft_tick_set(struct soft_ia *ia)
 /* Looks at the binds and receives that wait for accesses. Returns true if some are left. */
 static bool binds_serve(struct soft_ia *ia)
 {
-	/* relaxed: whoever counts one sets the timer afterwards */
+	/* relaxed: a thread that increments the count sets the timer afterwards, so a later tick sees it */
 	if (!atomic_load_explicit(&ia->binds_wait, memory_order_relaxed))
 		return false;
 	for (uint32_t i = 0; i < ia->port_next; i++) {

@@ -16,7 +16,7 @@
 struct soft_right {
 	const _Atomic uint32_t *open;
 	uint32_t gen;
-	/* for the peer's bounce thread: its endpoint, and the request that the memory belongs to */
+	/* What the peer's bounce thread finds the memory by: the index of the peer's port, and the number of the request. */
 	uint32_t port, seq;
 	bool initiator; /* this side is the initiator of that request */
 };
@@ -51,13 +51,12 @@ static inline void soft_list_one(struct soft_list *list, uint64_t addr, uint64_t
 void soft_list_skip(struct soft_list *list, uint64_t len);
 
 /*
- * Moves len bytes between `local` and `remote` (of the peer); both lists hold at least that much.
- * write: to the peer. ordered: the destination is one range, and its last aligned 8 bytes become
- * visible after all the rest, and after everything that this thread moved before; in one store,
- * unless the kernel makes it (xfer.c). Returns 0 or an errno: EFAULT if memory is not mapped, ESRCH
- * if the peer has died or has ended the connection (remote->right), ETIMEDOUT if its bounce thread
- * does not answer. Blocks while the bytes move; for a bounce thread at most for the bound of
- * bound.h.
+ * Moves len bytes between `local` and `remote`, the peer's memory; both lists hold at least that much. The direction is to the
+ * peer if `write` is true. If `ordered` is true, the destination is one range, and its last aligned 8 bytes become visible
+ * after all the rest, and after everything that this thread moved before. They become visible in one store, which is not
+ * certain if the kernel copies them (xfer.c). Returns 0 or an errno: EFAULT if memory is not mapped, ESRCH
+ * if the peer has died or has ended the connection (remote->right), ETIMEDOUT if its bounce thread does not answer. Blocks
+ * while the bytes move, but waits for a bounce thread no longer than the bound (bound.h).
  */
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len);
@@ -67,8 +66,8 @@ int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struc
 	     uint64_t len);
 
 /*
- * The same between two ranges that this process can both access; right: that to the peer's memory in one of them, or
- * NULL. Returns 0, or ESRCH if the right is lost.
+ * The same between two ranges that this process can both access. If one of them is a peer's memory, `right` is the right to
+ * access it; otherwise it is NULL. Returns 0, or ESRCH if the right is lost.
  */
 int soft_copy_range(unsigned char *to, const unsigned char *from, uint64_t len, bool ordered,
 		    const struct soft_right *right);
@@ -103,7 +102,7 @@ static inline __attribute__((always_inline)) void soft_copy_short(void *to, cons
 }
 #endif
 
-/* Copy len bytes from one buffer into a list, and the reverse. The list has room for len bytes or more. */
+/* Copies len bytes from a buffer into the segments of a list, which have room for that many or more. */
 static inline void soft_scatter(const struct datp_sge *to, int n, const unsigned char *from,
 				uint64_t len)
 {
@@ -116,6 +115,7 @@ static inline void soft_scatter(const struct datp_sge *to, int n, const unsigned
 	}
 }
 
+/* Copies the first len bytes of the segments of a list into a buffer. */
 static inline void soft_gather(unsigned char *to, const struct datp_sge *from, int n, uint64_t len)
 {
 	for (int i = 0; i < n && len; i++) {
@@ -129,7 +129,7 @@ static inline void soft_gather(unsigned char *to, const struct datp_sge *from, i
 
 /* Returns true if the kernel lets this process read `addr` of process `pid`, where `expect` stands. */
 bool soft_xfer_probe(pid_t pid, uint64_t addr, uint64_t expect);
-/* Returns true if the kernel lets this process copy in this way at all. */
+/* Returns true if the kernel lets this process call process_vm_readv() and process_vm_writev() on its own memory. */
 bool soft_xfer_allowed(void);
 
 #endif

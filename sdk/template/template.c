@@ -79,8 +79,9 @@ struct my_sp {
 };
 
 /*
- * This lock guards every field above. It is taken after the EP and SP locks. While it is held, no
- * function of libdatp that takes a lock is called, except those that queue work (DUTY-02).
+ * This lock guards every field above that changes while the adapter is open, except the public heads and the table of LMRs,
+ * which has a lock of its own. It is taken after the EP and SP locks. While it is held, no function of libdatp that takes a lock
+ * is called, except those that queue work (DUTY-02) and those of that table.
  */
 static pthread_mutex_t wire = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wire_calm = PTHREAD_COND_INITIALIZER;
@@ -239,7 +240,7 @@ static void my_ia_query(struct datp_ia *ia, struct datp_ia_attr *attr)
 
 /* ------------------------------------------------------------------ memory */
 
-/* The table gives the contexts, and does not give one again for long, so that the use of a freed one is recognised. */
+/* The table chooses the contexts. It does not reuse a freed one for a long time, so that the use of a freed one is recognised. */
 static enum datp_err my_lmr_create(struct datp_lmr *lmr, const void *cookie)
 {
 	(void)cookie;
@@ -640,7 +641,7 @@ static enum datp_err my_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 	return DATP_OK;
 }
 
-/* Also the op cr_free: the request is freed without an answer. */
+/* This is the op cr_free, too: a request that is freed before the program has answered it is rejected. */
 static void my_cr_reject(struct datp_cr *cr)
 {
 	struct my_cr *my = (struct my_cr *)cr;

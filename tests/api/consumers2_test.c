@@ -85,7 +85,7 @@ static void connecting_to_oneself_works(void)
 	API_DTO(pair.a.recv, pair.a.ep, 2, DAT_DTO_SUCCESS, 100);
 }
 
-static void private_data_of_0_is_told_from_4(void)
+static void private_data_arrive_with_their_exact_length(void)
 {
 	static const DAT_COUNT sizes[] = { 0, 4, 0, 1 };
 	DAT_CONN_QUAL qual;
@@ -130,7 +130,7 @@ static void first_message_that_finds_no_receive_waits(void)
 	CHECK_EQ_INT(api_mismatch(buf.mem + MB, 24, 1), -1);
 }
 
-static void rejected_or_unheard_endpoint_is_reset_and_used_again(void)
+static void endpoint_is_reset_and_used_again_after_a_failed_connect(void)
 {
 	struct api_end a = new_end(), b = new_end();
 	DAT_CONN_QUAL qual;
@@ -162,6 +162,7 @@ static void disconnect_after_the_peers_is_a_success_without_an_event(void)
 	API_QUIET(pair.a.connect);
 }
 
+/* Queries the two endpoints again and again, until the third element is set. Returns NULL unless a query has failed. */
 static void *watch_states(void *arg)
 {
 	DAT_EP_HANDLE *eps = arg;
@@ -408,9 +409,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(qualifier_is_any_number_and_is_counted_up_when_taken),
 	CHECK_TEST(qualifier_chosen_by_the_provider_is_a_port_number),
 	CHECK_TEST(connecting_to_oneself_works),
-	CHECK_TEST(private_data_of_0_is_told_from_4),
+	CHECK_TEST(private_data_arrive_with_their_exact_length),
 	CHECK_TEST(first_message_that_finds_no_receive_waits),
-	CHECK_TEST(rejected_or_unheard_endpoint_is_reset_and_used_again),
+	CHECK_TEST(endpoint_is_reset_and_used_again_after_a_failed_connect),
 	CHECK_TEST(disconnect_after_the_peers_is_a_success_without_an_event),
 	CHECK_TEST(crossing_connects_are_sorted_out),
 	CHECK_TEST(attributes_of_a_fresh_endpoint_are_good_for_another),

@@ -108,7 +108,7 @@ static void refused_post_says_what_was_wrong_with_counts_and_flags(void)
 		   DAT_INVALID_PARAMETER, "completion flags", "the endpoint's own flags");
 }
 
-/* The second post has the same return value, and another reason. */
+/* Each reason for a refusal is printed once, whether the return values of the posts are the same or not. */
 static void each_cause_is_told_once(void)
 {
 	DAT_LMR_TRIPLET seg, unknown;
@@ -122,7 +122,7 @@ static void each_cause_is_told_once(void)
 	check_stderr_begin();
 	CHECK(send_of(seg) != DAT_SUCCESS);
 	CHECK_EQ_STR(check_stderr_end(), "");
-	/* these have the same error */
+	/* These three posts are refused with the same return value, each for a reason of its own. */
 	CHECK_DIAG(dat_ep_post_send(pair.a.ep, 1000, &seg, api_cookie(1), 0), DAT_INVALID_PARAMETER, "dat_ep_post_send",
 		   "1000 segments");
 	CHECK_DIAG(dat_ep_post_send(pair.a.ep, 1, NULL, api_cookie(1), 0), DAT_INVALID_PARAMETER, "dat_ep_post_send",
@@ -433,7 +433,10 @@ static void *wait_for_an_event(void *evd)
 	return NULL;
 }
 
-/* Each of these causes is told once, so they would use up a table of causes that warnings share with level debug. */
+/*
+ * libdatp remembers each cause that it has reported. If causes of level debug shared a table with those of warnings, a hundred
+ * of them would fill it, and the warning would not be printed.
+ */
 static void warning_comes_after_a_hundred_causes_at_level_debug(void)
 {
 	enum { CAUSES = 100 };

@@ -512,7 +512,7 @@ static void free_is_refused_while_a_service_point_feeds_the_evd(void)
 	DAT_PSP_HANDLE psp = api_listen(psp_evd, DAT_PSP_CONSUMER_FLAG, &qual);
 
 	CHECK_DAT(dat_evd_free(psp_evd), DAT_INVALID_STATE);
-	/* That qualifier is free again, and known to be good. */
+	/* This frees the qualifier, which the RSP below then uses: the adapter is known to accept it. */
 	REQUIRE_DAT(dat_psp_free(psp), DAT_SUCCESS);
 	CHECK_DAT(dat_evd_free(psp_evd), DAT_SUCCESS);
 	api_end_make(&end, NULL);

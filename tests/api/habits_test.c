@@ -30,7 +30,7 @@ static struct {
 	DAT_EP_HANDLE ep[ENDS];
 	struct api_buf buf;
 	DAT_RMR_TRIPLET theirs; /* the part of the other side's memory that this side may read */
-	/* of this round: the receives that have completed, in their order, and how many requests have */
+	/* What has completed in this round: the events of receives, in their order, their number, and the number of requests. */
 	DAT_DTO_COMPLETION_EVENT_DATA seen[2 * ENDS];
 	uint32_t received, done;
 } many;
@@ -75,7 +75,7 @@ static void many_post(void)
 				    DAT_SUCCESS);
 }
 
-/* Each side sends where the other may read. */
+/* Tells the other side which memory it may read, and is told the same by it. */
 static void many_offer(pid_t other)
 {
 	DAT_RMR_TRIPLET mine = api_target(&many.buf, read_place(), READ_LEN);
@@ -101,7 +101,7 @@ static void many_next(void)
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
-	/* compares the whole value, as programs do */
+	/* Programs compare the whole return value, without DAT_GET_TYPE(), so it must have neither the class bit nor a subtype. */
 	while ((ret = dat_evd_dequeue(many.dto, &event)) == DAT_QUEUE_EMPTY)
 		REQUIRE(check_now_ms() < until);
 	REQUIRE_DAT(ret, DAT_SUCCESS);
@@ -226,8 +226,8 @@ static void last_send_is_over(DAT_EVD_HANDLE evd, uint64_t cookie)
 }
 
 /*
- * Serves one request. The RSP's handle in the event is the one that this side created, and it is freed once,
- * as soon as the request has come.
+ * Serves one connection request. The event names the RSP that this side has created. The program frees the RSP once, after it
+ * has accepted the request.
  */
 static void rsp_serve(DAT_EVD_HANDLE cr_evd, const struct api_buf *buf, DAT_CONN_QUAL qual)
 {
@@ -379,7 +379,7 @@ static void poller_answers_upon_the_write_of_its_peer(void)
 #define SLOTS	  32u
 #define SLOT_LEN  256u
 #define CREDIT_AT (SLOTS * SLOT_LEN)	       /* in the sender's memory: the number of slots that have been read */
-#define SOURCE_AT (CREDIT_AT + SLOT_LEN)       /* the source of the writes to the other side's slots of the same number */
+#define SOURCE_AT (CREDIT_AT + SLOT_LEN)       /* what this side writes: from its slot n to the peer's slot n */
 #define RING_SIZE (SOURCE_AT + SLOTS * SLOT_LEN)
 #define LAPS	  20u			       /* of the ring in a round */
 

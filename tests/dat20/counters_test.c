@@ -17,7 +17,7 @@
 #include "tests/dat20/report20.h"
 
 #define SIZE	4096
-#define SECONDS	60000000
+#define PATIENCE_US	60000000
 #define MESSAGE	100
 #define ATOMIC_TOO ((DAT_MEM_PRIV_FLAGS)((int)DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC))
 
@@ -59,11 +59,11 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd)
 	DAT_EVENT event = { 0 };
 	DAT_COUNT more;
 
-	SUCCEEDS(dat_evd_wait(evd, SECONDS, 1, &event, &more));
+	SUCCEEDS(dat_evd_wait(evd, PATIENCE_US, 1, &event, &more));
 	return event;
 }
 
-static int creates(const char *name)
+static int open_and_create(const char *name)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = memory };
 
@@ -99,7 +99,7 @@ static void connect_them(void)
 	DAT_EVENT event;
 
 	SUCCEEDS(dat_ep_create(ia, pz, receives, requests, conn, NULL, &refused));
-	SUCCEEDS(dat_ep_connect(refused, attr.ia_address_ptr, qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
+	SUCCEEDS(dat_ep_connect(refused, attr.ia_address_ptr, qual, PATIENCE_US, 0, NULL, DAT_QOS_BEST_EFFORT,
 				DAT_CONNECT_DEFAULT_FLAG));
 	event = next(cr);
 	SUCCEEDS(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
@@ -107,7 +107,7 @@ static void connect_them(void)
 	SUCCEEDS(dat_ep_free(refused));
 	for (int i = 0; i < 3; i++)
 		SUCCEEDS(dat_ep_post_recv(passive, 1, &sink, cookie, DAT_COMPLETION_DEFAULT_FLAG));
-	SUCCEEDS(dat_ep_connect(active, attr.ia_address_ptr, qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
+	SUCCEEDS(dat_ep_connect(active, attr.ia_address_ptr, qual, PATIENCE_US, 0, NULL, DAT_QOS_BEST_EFFORT,
 				DAT_CONNECT_DEFAULT_FLAG));
 	event = next(cr);
 	SUCCEEDS(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, passive, 0, NULL));
@@ -143,7 +143,7 @@ static void is_empty(DAT_EVD_HANDLE evd, int times)
 
 /* ------------------------------------------------------------------ what is always counted */
 
-static void of_the_adapter(void)
+static void adapter_counters(void)
 {
 	COUNTS(ia, DCNT_IA_PZ_CREATE, 1);
 	COUNTS(ia, DCNT_IA_PZ_FREE, 0);
@@ -166,7 +166,7 @@ static void of_the_adapter(void)
 	COUNTS(ia, DCNT_IA_LNK_ERR_RCV, 0);
 }
 
-static void of_connections(void)
+static void connection_counters(void)
 {
 	COUNTS(active, DCNT_EP_CONNECT, 1);
 	COUNTS(passive, DCNT_EP_CONNECT, 0);
@@ -182,8 +182,8 @@ static void of_connections(void)
 	COUNTS(ia, DCNT_IA_CM_DREQ_RX, 1);
 }
 
-/* All of an object's at once; a reset takes away what was counted, of one counter or of all. */
-static void of_all(void)
+/* Reads all counters of an object by one call, and resets one counter and all. A reset returns the value and sets it to 0. */
+static void all_counters_at_once(void)
 {
 	DAT_UINT64 all[DCNT_IA_ALL_COUNTERS + 1], one = 0;
 
@@ -205,8 +205,8 @@ static void of_all(void)
 	COUNTS(active, DCNT_EP_CONNECT, 0);
 }
 
-/* A service point that does not come about is neither created nor freed. */
-static void of_failed_points(void)
+/* A service point whose creation fails is counted neither as created nor as freed. */
+static void failed_service_points(void)
 {
 	DAT_PSP_HANDLE second;
 
@@ -219,7 +219,7 @@ static void of_failed_points(void)
 
 static atomic_int is_over;
 
-static void *creates_points(void *unused)
+static void *create_points(void *unused)
 {
 	DAT_CONN_QUAL other;
 	DAT_PSP_HANDLE one;
@@ -232,14 +232,17 @@ static void *creates_points(void *unused)
 	return NULL;
 }
 
-/* Resets a counter while calls that belong to another one are under way: it never counts backwards. */
-static void of_concurrent_calls(void)
+/*
+ * Resets DCNT_IA_PSP_CREATE while another thread calls dat_psp_create_any(), which has a counter of its own. The reset counter
+ * stays 0.
+ */
+static void reset_during_calls(void)
 {
 	DAT_UINT64 value, most = 0;
 	pthread_t thread;
 
 	is_over = 0;
-	if (pthread_create(&thread, NULL, creates_points, NULL)) {
+	if (pthread_create(&thread, NULL, create_points, NULL)) {
 		expect(0, "there is no thread");
 		return;
 	}
@@ -298,7 +301,7 @@ static void prints(void)
 /* ------------------------------------------------------------------ what moves data */
 
 /* `on`: it is counted; else each of these is 0. */
-static void of_data(int on)
+static void data_counters(int on)
 {
 	COUNTS(active, DCNT_EP_POST_SEND, on ? 3 : 0);
 	COUNTS(active, DCNT_EP_POST_SEND_DATA, on ? 3 * MESSAGE : 0);
@@ -372,11 +375,12 @@ static DAT_RMR_CONTEXT bound(DAT_RMR_HANDLE rmr, DAT_EP_HANDLE over)
 	DAT_MEM_PRIV_FLAGS rights = (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 	DAT_LMR_TRIPLET segment = piece(3072, 512);
 	DAT_RMR_COOKIE cookie = { .as_64 = 5 };
-	DAT_RMR_CONTEXT of = 0;
+	DAT_RMR_CONTEXT rmr_context = 0;
 
-	SUCCEEDS(dat_rmr_bind(rmr, lmr, &segment, rights, DAT_VA_TYPE_VA, over, cookie, DAT_COMPLETION_DEFAULT_FLAG, &of));
+	SUCCEEDS(dat_rmr_bind(rmr, lmr, &segment, rights, DAT_VA_TYPE_VA, over, cookie, DAT_COMPLETION_DEFAULT_FLAG,
+			      &rmr_context));
 	expect(next(requests).event_number == DAT_RMR_BIND_COMPLETION_EVENT, "the RMR is not bound");
-	return of;
+	return rmr_context;
 }
 
 /* Those posts that only some adapters have: a send that invalidates is a send, and a read into an RMR is a read. */
@@ -411,21 +415,21 @@ static void names_an_rmr(int on)
 	SUCCEEDS(dat_rmr_free(rmr));
 }
 
-static void over(const char *name, int on)
+static void test_adapter(const char *name, int on)
 {
-	if (!creates(name)) {
+	if (!open_and_create(name)) {
 		report_of(name, "it opens");
 		return;
 	}
 	expect(promises(DAT_IB_ATTR_COUNTERS), "no named attribute says that there are counters");
 	connect_them();
 	report_of(name, "it opens and connects");
-	of_the_adapter();
+	adapter_counters();
 	report_of(name, "objects and connections are counted");
-	of_failed_points();
+	failed_service_points();
 	report_of(name, "a service point that fails is not counted");
 	exchange();
-	of_data(on);
+	data_counters(on);
 	report_of(name, on ? "posts and events are counted" : "posts and events are not counted");
 	if (attr.extension_supported == DAT_EXTENSION_IB) {
 		writes_immediate(on);
@@ -443,12 +447,12 @@ static void over(const char *name, int on)
 		prints();
 		report_of(name, "counters are printed");
 	}
-	of_connections();
+	connection_counters();
 	report_of(name, "the end of a connection is counted");
 	if (!on) {
-		of_all();
+		all_counters_at_once();
 		report_of(name, "all are read at once, and reset");
-		of_concurrent_calls();
+		reset_during_calls();
 		report_of(name, "a counter that is reset during a call does not count backwards");
 	}
 	SUCCEEDS(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
@@ -462,8 +466,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 3) {
-		over(argv[1], 0);
-		over(argv[2], 1);
+		test_adapter(argv[1], 0);
+		test_adapter(argv[2], 1);
 		goto end;
 	}
 	fd = mkstemp(conf);
@@ -476,8 +480,8 @@ int main(int argc, char **argv)
 	}
 	close(fd);
 	setenv("DAT_OVERRIDE", conf, 1);
-	over(names[0], 0);
-	over(names[1], 1);
+	test_adapter(names[0], 0);
+	test_adapter(names[1], 1);
 	async = DAT_HANDLE_NULL;
 	expect(dat_ia_open("wrong", 8, &async, &ia) != DAT_SUCCESS, "it opens");
 	report("another value of counters= is refused");

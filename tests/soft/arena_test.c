@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The arena: its pieces do not overlap and are reused after they have been freed. And the checks of what a peer says of its own. */
+/*
+ * The arena: its pieces do not overlap, and are reused after they have been freed. The checks of what a peer says of its own arena.
+ * The instance data of an adapter, and the realm.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +160,7 @@ static void only_memory_that_a_peer_has_is_mapped(void)
 	ref.extent = 1ull << 41;
 	CHECK(soft_peer_map(&peer, &ref, 5000) == NULL);
 	ref = pieces[0].ref;
-	ref.extent++; /* not a page */
+	ref.extent++; /* no longer at the beginning of a page */
 	ref.extent_len--;
 	CHECK(soft_peer_map(&peer, &ref, 64) == NULL);
 	ref = pieces[0].ref;
@@ -185,10 +188,10 @@ static void ring_or_port_that_does_not_fit_is_none(void)
 	CHECK_EQ_INT(mask, 127);
 	ring->mask = UINT32_MAX;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
-	/* the cells would fit, but not the reservations after them */
+	/* The cells alone are as long as the extent, so there is no room for the header and the reservations. */
 	ring->mask = (uint32_t)(pieces[0].ref.extent_len / sizeof(ring->cell[0]) - 1) | 0x1fff;
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
-	ring->mask = 126; /* no power of two */
+	ring->mask = 126; /* the number of cells is no power of two */
 	CHECK(soft_peer_ring(&peer, &pieces[0].ref, &mask) == NULL);
 	REQUIRE(soft_arena_alloc(ia, SOFT_KIND_PORT, 1 << 20, &pieces[1]) == DATP_OK);
 	port = pieces[1].addr;

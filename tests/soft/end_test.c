@@ -123,7 +123,7 @@ static void *disconnect_thread(void *arg)
 	return NULL;
 }
 
-/* In whatever order the two calls come, both sides get an event of the end. */
+/* In whatever order the two calls come, both endpoints become disconnected. */
 static void disconnect_amid_the_accept_is_told_to_the_other_side(void)
 {
 	api_end_make(&pair.a, NULL);
@@ -214,14 +214,17 @@ static void one_given_up_amid_its_answer_does_not_end_the_other(void)
 		for (int i = 0; i < 2; i++)
 			REQUIRE_DAT(dat_cr_accept(api_cr(pair.cr_evd), here[i], 0, NULL),
 				    DAT_SUCCESS);
-		/* sometimes a little later; a yield would take too long on a busy machine */
+		/*
+		 * The disconnect comes after a delay that differs from round to round. The delay is made of short calls, because
+		 * sched_yield() would last much longer on a busy machine.
+		 */
 		for (int i = 0; i < 20 * (round % 11); i++)
 			(void)api_state(other.ep[0]);
 		REQUIRE_DAT(dat_ep_disconnect(other.ep[0], DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 		REQUIRE(settled(other.ep[1]));
 		REQUIRE_SOON(api_state(here[0]) == DAT_EP_STATE_DISCONNECTED ||
 			     api_state(here[1]) == DAT_EP_STATE_DISCONNECTED);
-		/* the other connection is there, and carries a message */
+		/* The other connection accepts a post, and both of its ends stay connected. */
 		REQUIRE_DAT(dat_ep_post_send(other.ep[1], 0, NULL, api_cookie(1), 0), DAT_SUCCESS);
 		REQUIRE_SOON(api_state(here[0]) == DAT_EP_STATE_CONNECTED ||
 			     api_state(here[1]) == DAT_EP_STATE_CONNECTED);
@@ -236,7 +239,7 @@ static void one_given_up_amid_its_answer_does_not_end_the_other(void)
 	}
 }
 
-/* Closes the socket, which is all that the other side would see if this process died. */
+/* Shuts down the liveness socket. If this process died, the other side would see no more than that. */
 static void hang_up(DAT_EP_HANDLE handle)
 {
 	struct soft_ep *ep = soft_ep((struct datp_ep *)handle);
@@ -334,7 +337,7 @@ static void other_hold_up(void)
 		dat_ep_create(other.ia, other.pz, other.dto, other.dto, evd, NULL, &other.ep[1]),
 		DAT_SUCCESS);
 	api.ia = mine;
-	/* nobody listens there, and the event of that triggers the agent, on the service thread or on this one */
+	/* The request is rejected below, and the event of that triggers the agent. */
 	REQUIRE_DAT(dat_ep_connect(other.ep[1], api_address(), pair.qual, api_patience(), 0, NULL,
 				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		    DAT_SUCCESS);
@@ -413,7 +416,7 @@ static void freed_region_is_not_touched_by_a_receive(void)
 	for (int round = 0; goes_on(round, ROUNDS / 2); round++) {
 		void *mem = mmap(NULL, LONG_COPY, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		unsigned char *last = (unsigned char *)mem + round * 16384;
+		unsigned char *reached = (unsigned char *)mem + round * 16384;
 		struct api_buf into;
 		pthread_t thread;
 
@@ -424,7 +427,7 @@ static void freed_region_is_not_touched_by_a_receive(void)
 		REQUIRE_DAT(dat_evd_modify_cno(pair.b.recv, cno), DAT_SUCCESS);
 		REQUIRE_DAT(api_recv(pair.b.ep, &into, 0, LONG_COPY, 0), DAT_SUCCESS);
 		REQUIRE(pthread_create(&thread, NULL, sender_thread, NULL) == 0);
-		while (!touched(last))
+		while (!touched(reached))
 			;
 		/* the copy is under way */
 		CHECK_DAT(dat_lmr_free(into.lmr), DAT_SUCCESS);

@@ -94,7 +94,7 @@ static enum datp_err create(DAT_MEM_PRIV_FLAGS priv, const struct keys *keys, in
 	return rdma_lmr_create(&lmr.base, NULL);
 }
 
-/* Checks the keys, and that the region is known by its own. */
+/* Checks the region's keys, and that a search by its lkey finds it. */
 static void made_with(enum datp_err err, uint32_t lkey, uint32_t rkey)
 {
 	REQUIRE_EQ_INT(err, DATP_OK);

@@ -316,7 +316,7 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
-static void threads_wait_for_one_queue_and_others_ask(void)
+static void threads_wait_for_one_queue_while_another_polls(void)
 {
 	pthread_t thread[THREADS];
 	uint64_t until = check_now_ms() + check_patience_ms();
@@ -385,7 +385,7 @@ static const struct check_test notify_tests[] = {
 	CHECK_TEST(a_handler_gets_what_is_there_already),
 	CHECK_TEST(a_handler_is_called_while_another_thread_waits),
 	CHECK_TEST(a_handler_may_post_and_ask_for_more),
-	CHECK_TEST(threads_wait_for_one_queue_and_others_ask),
+	CHECK_TEST(threads_wait_for_one_queue_while_another_polls),
 	CHECK_TEST(a_disconnect_ends_a_wait),
 	CHECK_END,
 };

@@ -5,10 +5,14 @@
 
 #include <datp/bias.h>
 
-/* 2: a thread may sleep on it. 3: biased to a thread, which does not access the word. */
-enum { LOCK_FREE, LOCK_HELD, LOCK_SLEPT_ON, LOCK_BIASED };
+enum {
+	LOCK_FREE,
+	LOCK_HELD,
+	LOCK_SLEPT_ON, /* held, and threads may sleep on it */
+	LOCK_BIASED    /* biased to a thread, which takes the lock without access to this word */
+};
 
-/* Revokes the bias of a lock and takes the lock. Returns false if it is not biased any more, and was not taken. bias.c */
+/* Revokes the bias of a lock and takes the lock. Returns false, without the lock, if it is not biased any more. In bias.c. */
 bool bias_revoke(_Atomic uint32_t *lock);
 
 #endif

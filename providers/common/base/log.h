@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages of libdatp itself and of providers: which of them are kept, and which are printed once.
- * A message is written in the call, so the caller may hold no lock except an IA's or an SRQ's.
+ * A message is written before the function that logs it returns, which may take long, so the caller may hold no lock except an
+ * IA's or an SRQ's.
  */
 #ifndef DATP_LOG_H
 #define DATP_LOG_H
@@ -19,7 +20,8 @@ void log_name_remove(struct log_name *name);
 
 /*
  * Keeps the errors and warnings of a provider on this thread, from here to log_buffer_end(). That
- * prints them if the adapter has opened; else datp_plugin_why() returns the first of the gravest.
+ * prints them if the adapter has opened; otherwise datp_plugin_why() returns the first error, or, if there is none, the first
+ * warning.
  */
 void log_buffer(void);
 void log_buffer_end(const struct log_name *name, bool opened);
@@ -36,9 +38,9 @@ bool log_wanted(int level);
  */
 bool log_once(int level, const char *what, const void *detail, size_t size);
 /*
- * The same for a cause that a peer can invent, such as an address: such causes have a table of their
- * own, where a new one replaces the oldest. So a peer can make each of them new, and the message
- * needs a limit, too (log/limit.h).
+ * The same for a cause that a peer can invent, such as an address. These causes have a small table of their own, where a new one
+ * replaces the oldest. A peer that invents many causes displaces all others, so that each is reported again when it recurs.
+ * Therefore the message needs a limit, too (log/limit.h).
  */
 bool log_once_of_peer(const char *what, const void *detail, size_t size);
 void log_forget(void);		/* in a forked child */

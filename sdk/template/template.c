@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A uDAPL provider to begin from. It connects endpoints of one process and moves their data. Copy it,
- * rename `my`, and replace the wire (one mutex and memcpy) by your own, piece by piece. datp(7)
+ * rename `my`, and replace the wire (one mutex and memmove) with your own, piece by piece. datp(7)
  * says when each op is called and what it must do; the DUTY-nn below are explained there.
  *
  * How it works: a posted operation is a struct work. It waits in a queue of its endpoint until it
@@ -63,7 +63,7 @@ struct my_ep {
 	bool up;	      /* libdatp has been told that the connection is established */
 	bool over;	      /* the connection has ended: libdatp flushes what is posted from now on */
 	bool draining;	      /* a graceful disconnect waits for `requests` */
-	DAT_EVENT_NUMBER why; /* of the end */
+	DAT_EVENT_NUMBER why; /* the event by which the end is reported */
 	struct queue requests, receives;
 	struct queue done; /* completed operations, which tell_done() reports to libdatp */
 	struct sockaddr_in target;
@@ -158,7 +158,7 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, fork_child);
 }
 
-/* Takes the address from the words in dat.conf; all others are options. */
+/* Takes the address. It is the one word of the instance data that is not an option. */
 static enum datp_err take_address(void *to, const char *word, char *why, size_t size)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&((struct my_ia *)to)->base.address;

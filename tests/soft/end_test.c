@@ -18,7 +18,7 @@
 
 static struct api_pair pair;
 static struct api_buf buf;
-static uint64_t begin; /* of the test */
+static uint64_t begin; /* when the test began, in ms */
 
 /* Returns true if another round is to be made. On a very busy machine there are only as many as there is time for. */
 static bool goes_on(int round, int rounds)
@@ -263,6 +263,7 @@ static void accept_amid_the_hang_up_fails_with_an_event(void)
 		REQUIRE_DAT(api_connect(other.ep[0], pair.qual), DAT_SUCCESS);
 		cr = api_cr(pair.cr_evd);
 		hang_up(other.ep[0]);
+		/* a delay that differs from round to round */
 		for (int i = 0; i < 40 * (round % 23); i++)
 			(void)api_state(other.ep[0]);
 		REQUIRE_DAT(dat_cr_accept(cr, pair.b.ep, 0, NULL), DAT_SUCCESS);
@@ -447,7 +448,7 @@ static void open_eager(void)
 	buf = api_buf(2 << 20, DAT_MEM_PRIV_ALL_FLAG);
 }
 
-/* The endpoint cannot get fewer segments than a posted receive has. */
+/* max_recv_iov of an endpoint cannot be lowered below the number of segments of a posted receive. */
 static void modify_does_not_cut_posted_receives(void)
 {
 	DAT_EP_ATTR attr = { .max_recv_iov = 8, .max_recv_dtos = 4 };

@@ -340,7 +340,7 @@ static void threads_wait_for_one_queue_while_another_polls(void)
 	while (atomic_load(&taken) < MESSAGES && check_now_ms() < until)
 		check_nap();
 	CHECK_EQ_INT(atomic_load(&taken), MESSAGES);
-	atomic_store(&taken, MESSAGES);
+	atomic_store(&taken, MESSAGES); /* ends the threads if messages are missing */
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 }

@@ -139,7 +139,7 @@ make_index()
 	{
 		top 'OpenDAT: the manual'
 		printf '<h1>OpenDAT: the manual</h1>\n'
-		printf '<p>uDAPL 1.2 for Linux. New here: begin with <a href="opendat.7.html">the overview</a> and <a href="opendat-tutorial.7.html">the tutorial</a>.</p>\n'
+		printf '<p>uDAPL 1.2 and 2.0 for Linux. New here: begin with <a href="opendat.7.html">the overview</a> and <a href="opendat-tutorial.7.html">the tutorial</a>.</p>\n'
 		list 'Guides' $(pages "$guides")
 		list 'Tools' $(pages '[.]1$')
 		list 'Registry and providers' $(pages '[.]5$') $(pages '[.]7$' | grep -vE "$guides|^vipl")

@@ -27,12 +27,16 @@ bool kit_filled(const void *mem, size_t size, unsigned int seed);
 #define MIB	(UINT64_C(1) << 20)
 #define HOUR_S	3600u
 #define STEP_S	120u /* the bound of a step for clients with little patience */
+#define WAIT_S	600u /* that of a wait for the next request; no step that these tests have expire has the same */
 
-/* Shared with the child. Written between two messages, so that the socket orders the accesses. */
+/*
+ * Shared with the child. The test writes it before it sends a request, and the child handles that request afterwards. But
+ * after its answer to the request before, the child may read it as well, for the bound of its wait for the next one.
+ */
 struct clock {
-	uint64_t now_ms;
-	unsigned int alarm_s; /* the bound that alarm() has got last */
-	bool expires;	      /* the next alarm() does so at once */
+	_Atomic(uint64_t) now_ms;
+	_Atomic(unsigned int) alarm_s; /* the bound that alarm() has got last */
+	_Atomic(bool) expires;	       /* the bound of the next step does so at once */
 };
 
 static struct clock *now;
@@ -51,11 +55,9 @@ uint64_t judge_now_ms(void)
 
 unsigned int alarm(unsigned int seconds)
 {
-	struct itimerval timer = { .it_value = { .tv_sec = seconds } };
+	struct itimerval timer = { .it_value = { .tv_usec = now->expires && seconds != WAIT_S ? 1000 : 0 } };
 
 	now->alarm_s = seconds;
-	if (now->expires)
-		timer.it_value = (struct timeval){ .tv_usec = 1000 };
 	return (unsigned int)setitimer(ITIMER_REAL, &timer, NULL);
 }
 

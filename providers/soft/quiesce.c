@@ -30,7 +30,7 @@ struct queue {
 	struct soft_port *port; /* the initiator's */
 	const struct soft_layout *layout;
 	bool ours; /* the initiator is this side */
-	bool binds; /* a bind counts as a request that touches any memory */
+	bool binds; /* a bind counts as a request that touches any region */
 };
 
 static bool list_names(const struct datp_sge *sge, uint32_t n, uint32_t context)
@@ -244,11 +244,11 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 }
 
 /*
- * Looks at all connections but that of `ended`, which may be NULL.
- * `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. With one, the context is that
- * of a window whose bind has been executed and that has been invalidated. Then other binds do not count, because they do not
- * access memory. If they did, two sides that execute such messages to each other's SRQs would each find the other one's
- * execution lock held with a bind behind the message, and put off both receives.
+ * The context is that of a window. Looks at all connections but that of `ended`, which may be NULL.
+ * `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. Binds do not count, because they
+ * access no memory through a window. If they did, a connection would be broken for a bind of another window that waits behind
+ * a long transfer; and two sides that execute messages that invalidate windows, to each other's SRQs, would each find the other
+ * one's execution lock held with a bind behind the message, and put off both receives.
  */
 static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over, const struct soft_ep *ended)
 {
@@ -264,8 +264,8 @@ static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const stru
 
 		if (!ep || !ep->rport || ep == ended)
 			continue;
-		ours = (struct queue){ ep->port, &ep->layout, true, !over };
-		theirs = (struct queue){ ep->rport, &ep->rlayout, false, !over };
+		ours = (struct queue){ ep->port, &ep->layout, true, false };
+		theirs = (struct queue){ ep->rport, &ep->rlayout, false, false };
 		quiet = exec_quiet_locked(ia, ep, &ours, context, late) && quiet;
 		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late)) && quiet;
 	}

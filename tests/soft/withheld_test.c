@@ -34,6 +34,7 @@ static DAT_RMR_CONTEXT context;
 static DAT_LMR_TRIPLET where;
 static struct soft_ia *ia;
 static uint64_t began;
+static uint32_t writer_posted; /* requests that the tests have put into the queue of writer.a */
 
 static struct soft_ep *soft_of(const struct api_end *one)
 {
@@ -91,24 +92,41 @@ static void open_shared(uint32_t patience_ms)
 
 /* ------------------------------------------------------------------ the peers */
 
-/* The writer stops while it executes a write through the RMR. */
-static void writer_begins(void)
+/* `seg` is the segment of a write, or NULL. */
+static void writer_posts(const struct soft_sqe *request, const struct datp_sge *seg)
 {
 	struct soft_ep *ep = soft_of(&writer.a);
 	uint32_t posted = atomic_load(&ep->port->sq_posted);
 	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
 
-	*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE, .n = 1, .len = 8, .remote = { context, 0, where.virtual_address, 8 } };
-	e->sge[0] = (struct datp_sge){ buf.lmr_context, 0, where.virtual_address + 128, 8 };
+	*e = *request;
+	if (seg)
+		e->sge[0] = *seg;
 	atomic_store(&ep->port->sq_posted, posted + 1);
-	atomic_fetch_or(&ep->port->exec_lock, SOFT_EXEC_HELD);
+	writer_posted++;
+}
+
+/* The writer stops while it executes a write through the RMR or the region of this context. */
+static void writer_begins_with(DAT_RMR_CONTEXT into)
+{
+	const struct soft_sqe e = { .op = DATP_RDMA_WRITE, .n = 1, .len = 8, .remote = { into, 0, where.virtual_address, 8 } };
+	const struct datp_sge seg = { buf.lmr_context, 0, where.virtual_address + 128, 8 };
+
+	writer_posts(&e, &seg);
+	atomic_fetch_or(&soft_of(&writer.a)->port->exec_lock, SOFT_EXEC_HELD);
+}
+
+static void writer_begins(void)
+{
+	writer_begins_with(context);
 }
 
 static void writer_ends(void)
 {
 	struct soft_ep *ep = soft_of(&writer.a);
 
-	atomic_fetch_sub(&ep->port->sq_posted, 1);
+	atomic_fetch_sub(&ep->port->sq_posted, writer_posted);
+	writer_posted = 0;
 	atomic_fetch_and(&ep->port->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_AGAIN));
 }
 
@@ -344,6 +362,24 @@ static void this_side_ends_the_connection_of_an_unbind(void)
 	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
 	CHECK_EQ_INT(atomic_load(&soft_of(&writer.b)->port->open), 0);
 	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+}
+
+/* A bind of another RMR, behind a long transfer, accesses nothing through this one: it holds up no unbind, and its connection lives. */
+static void bind_of_another_rmr_does_not_count(void)
+{
+	const struct soft_sqe another = { .op = DATP_BIND, .remote = { context ^ 1, 0, where.virtual_address, 8 } };
+
+	open_with(LONG_MS);
+	writer_begins_with(buf.rmr_context);
+	writer_posts(&another, NULL);
+	began = check_now_ms();
+	where.segment_length = 0;
+	bind_rmr(&pair.b, 4);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	at_once("the unbind completed");
+	CHECK_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK(atomic_load(&soft_of(&writer.b)->port->open) != 0);
 	writer_ends();
 }
 
@@ -717,6 +753,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(peer_ends_the_connection_of_an_unbind),
 	CHECK_TEST(peer_ends_the_connection_of_an_unbind_and_the_bound_passes),
 	CHECK_TEST(this_side_ends_the_connection_of_an_unbind),
+	CHECK_TEST(bind_of_another_rmr_does_not_count),
 	CHECK_TEST(peer_ends_the_connection),
 	CHECK_TEST(peer_ends_the_connection_and_the_bound_passes),
 	CHECK_TEST(this_side_ends_the_connection),

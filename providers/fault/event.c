@@ -53,6 +53,25 @@ void fault_forget(struct fault *fault, DAT_EP_HANDLE ep)
 	free(gone);
 }
 
+/*
+ * In DAT 2.0 the events of a connection outlive its endpoint, so what changes them does as well, until the end has been taken, or
+ * another endpoint has the handle.
+ */
+void fault_ep_freed(struct fault *fault, DAT_EP_HANDLE ep)
+{
+	struct fault_ep *at;
+	bool stays;
+
+	pthread_mutex_lock(&fault->lock);
+	at = ep_find_locked(fault, ep);
+	stays = at && fault->layout->events_stay && (at->over || at->broken || at->fails_with);
+	if (stays)
+		at->freed = true;
+	pthread_mutex_unlock(&fault->lock);
+	if (!stays)
+		fault_forget(fault, ep);
+}
+
 static void disconnect(struct fault *fault, DAT_EP_HANDLE ep)
 {
 	uint64_t arg[2] = { (uintptr_t)ep, DAT_CLOSE_ABRUPT_FLAG };
@@ -237,7 +256,7 @@ static bool connection(struct fault *fault, DAT_EVENT *event)
 {
 	DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
 	struct fault_ep *at;
-	bool shown = true, fails = false;
+	bool shown = true, fails = false, gone = false;
 
 	pthread_mutex_lock(&fault->lock);
 	at = ep_find_locked(fault, conn->ep_handle);
@@ -245,7 +264,8 @@ static bool connection(struct fault *fault, DAT_EVENT *event)
 		event->event_number = at->fails_with;
 		conn->private_data_size = 0;
 		at->fails_with = (DAT_EVENT_NUMBER)0;
-		at->over = fails = true;
+		at->over = true;
+		fails = !at->freed;
 	} else if (at && event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
 		shown = !at->over;
 		if (at->broken)
@@ -257,9 +277,12 @@ static bool connection(struct fault *fault, DAT_EVENT *event)
 	} else if (at) {
 		at->fails_with = (DAT_EVENT_NUMBER)0;
 	}
+	gone = at && at->freed && !at->over && !at->broken && !at->fails_with;
 	pthread_mutex_unlock(&fault->lock);
 	if (fails)
 		disconnect(fault, conn->ep_handle);
+	if (gone)
+		fault_forget(fault, conn->ep_handle);
 	return shown;
 }
 

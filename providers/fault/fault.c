@@ -176,8 +176,16 @@ static void fault_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 		return;
 	switch (call->id) {
 	case DATP_CALL_ep_reset:
-	case DATP_CALL_ep_free:
 		fault_forget(fault, (DAT_EP_HANDLE)(uintptr_t)call->arg[0]);
+		break;
+	case DATP_CALL_ep_free:
+		fault_ep_freed(fault, (DAT_EP_HANDLE)(uintptr_t)call->arg[0]);
+		break;
+	case DATP_CALL_ep_create:
+		fault_forget(fault, *(DAT_EP_HANDLE *)(uintptr_t)call->arg[6]);
+		break;
+	case DATP_CALL_ep_create_with_srq:
+		fault_forget(fault, *(DAT_EP_HANDLE *)(uintptr_t)call->arg[7]);
 		break;
 	case DATP_CALL_evd_wait:
 	case DATP_CALL_evd_dequeue:

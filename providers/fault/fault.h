@@ -36,13 +36,14 @@ struct fault_rule {
 	uint32_t chance;		   /* of 2^32; 0: not given */
 };
 
-/* An endpoint with an injected fault; forgotten when it is reset or freed. */
+/* An endpoint with an injected fault; forgotten when it is reset or freed, or when its end is taken (fault_ep_freed). */
 struct fault_ep {
 	struct fault_ep *next;
 	DAT_EP_HANDLE ep;
 	DAT_EVD_HANDLE failed_on; /* later successes there are flushed */
 	bool broken;		  /* DISCONNECTED is shown as BROKEN */
 	bool over;		  /* its end has been reported: DISCONNECTED is not shown */
+	bool freed;		  /* the endpoint is gone, and its end may be queued */
 	DAT_EVENT_NUMBER fails_with;	  /* the event that replaces ESTABLISHED; 0: none */
 };
 
@@ -82,6 +83,7 @@ void fault_nap(uint32_t ms);
 void fault_break(struct fault *fault, DAT_EP_HANDLE ep, bool broken);
 void fault_attempt_fail(struct fault *fault, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER how);
 void fault_forget(struct fault *fault, DAT_EP_HANDLE ep);
+void fault_ep_freed(struct fault *fault, DAT_EP_HANDLE ep);
 void fault_async_post(struct fault *fault, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
 		      DAT_EVD_HANDLE evd);
 /*

@@ -7,9 +7,11 @@
 #ifdef FAULT_API_20
 #include <dat2/udat.h>
 #define LAYOUT fault_layout20
+#define EVENTS_STAY true
 #else
 #include <dat/udat.h>
 #define LAYOUT fault_layout12
+#define EVENTS_STAY false
 #endif
 
 #include "layout.h"
@@ -44,6 +46,7 @@ static void *cno(const void *evd_param)
 
 const struct fault_layout LAYOUT = {
 	.connected = DAT_EP_STATE_CONNECTED,
+	.events_stay = EVENTS_STAY,
 	.no_length = no_length,
 	.ep_evds = DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE,
 	.evd_cno = DAT_EVD_FIELD_CNO,

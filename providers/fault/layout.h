@@ -3,11 +3,13 @@
 #ifndef LAYOUT_H
 #define LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct fault_layout {
 	int connected; /* DAT_EP_STATE_CONNECTED */
+	bool events_stay; /* those of a connection whose endpoint is freed stay in their EVD */
 	/* Sets the length in a completion event of a DTO to 0. */
 	void (*no_length)(void *event);
 	/* The masks by which dat_ep_query() returns the EVDs and dat_evd_query() the CNO, and functions that read these results. */

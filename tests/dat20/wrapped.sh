@@ -64,6 +64,8 @@ tap 'wrapped: a refused call has a value of 2.0 by name' has 'DAT_INVALID_PARAME
 tap 'wrapped: a program of 2.0 is served through a trace as it is without' env OPENDAT_TEST_IA=traced tests/dat20/edge_test
 tap 'wrapped: and through a trace of a trace' env OPENDAT_TEST_IA=twice tests/dat20/edge_test
 tap 'wrapped: an event of a freed endpoint touches no other adapter' tests/dat20/left_test traced base
+fails_once() { adapter base 'ep_connect:event=UNREACHABLE' && tests/dat20/left_test broken; }
+tap 'wrapped: an attempt that is made to fail has one outcome, also if its endpoint is freed' fails_once
 tap 'wrapped: a trace has a query without an open as an open, a query and a close' is_queried
 tap 'wrapped: a query that fails leaves nothing open' queries_nothing
 tap 'wrapped: nobody beneath is refused' opens_not nobody '"soft9", does not open .*; name one'

@@ -3,8 +3,8 @@
  * Event queues and CNOs, as seen from inside libdatp.
  *
  * An EVD is a list of nodes which are embedded in the objects that the events are about: a posted
- * operation, an endpoint, a connection request, or a note (software and asynchronous events) from
- * the EVD's own store. So queueing never allocates and never overflows, except for notes.
+ * operation, an endpoint, a connection request, or a note from the EVD's own store (software and asynchronous events, and the
+ * events that freed endpoints leave in DAT 2.0). So queueing never allocates and never overflows, except for notes.
  */
 #ifndef EVD_H
 #define EVD_H
@@ -69,8 +69,9 @@ struct evd_priv {
 	uint32_t lost;
 	struct evd_note *spare;		/* unused notes, through node.next */
 	struct evd_note *left_spare;	/* those that were made for events LEFT */
+	uint32_t left;			/* how many were made for these: qlen at most */
 	struct evd_store *stores;
-	uint32_t notes;			/* in all stores */
+	uint32_t notes;			/* in all stores, without those for events LEFT */
 	uint32_t streams[STREAM_COUNT];
 	bool explicit_threshold;	/* a stream asked for EVD_THRESHOLD explicitly */
 	bool disabled, unwaitable;

@@ -189,23 +189,41 @@ static bool event_keep_locked(struct datp_evd *evd, struct conn_note *event)
 }
 
 /* The notes are kept apart from those of software events, which are as many as the program was promised. */
+static struct evd_store *left_store(struct datp_evd *evd)
+{
+	struct evd_store *store = calloc(1, sizeof(*store) + sizeof(store->notes[0]));
+
+	if (store)
+		store->notes[0].node.kind = NODE_LEFT;
+	else if (log_once(2, "left", &evd, sizeof(evd)))
+		core_log(2, "%s: a connection event is lost, because its endpoint has been freed, and there is no memory to keep it",
+			 evd->obj.ia->name);
+	return store;
+}
+
 static void event_keep(struct datp_evd *evd, struct conn_note *event)
 {
 	struct evd_priv *priv = evd_priv(evd);
 	struct evd_store *store = NULL;
-	bool kept;
+	bool kept, full;
 
 	datp_lock(&priv->lock);
 	kept = event_keep_locked(evd, event);
+	full = priv->left >= priv->qlen;
 	datp_unlock(&priv->lock);
-	if (!kept)
-		store = calloc(1, sizeof(*store) + sizeof(store->notes[0]));
+	if (kept)
+		return;
+	if (!full)
+		store = left_store(evd);
+	else if (log_once(2, "left", &evd, sizeof(evd)))
+		core_log(2, "%s: connection events are lost: their endpoints have been freed, and %u such events wait in the EVD; "
+			 "take the events of an EVD, or create it with a larger evd_min_qlen", evd->obj.ia->name, priv->qlen);
 	if (!store)
 		return;
 	datp_lock(&priv->lock);
 	store->next = priv->stores;
 	priv->stores = store;
-	store->notes[0].node.kind = NODE_LEFT;
+	priv->left++;
 	evd_note_give_locked(priv, &store->notes[0]);
 	event_keep_locked(evd, event);
 	datp_unlock(&priv->lock);

@@ -458,7 +458,6 @@ static inline struct rdma_ia *rdma_ia(struct datp_ia *ia)
 	return (struct rdma_ia *)ia;
 }
 
-/* Returns true if that quirk is on. dat.conf decides, or else the table of devices. */
 /*
  * Returns the error of a verbs call that is not a post, or 0. Drivers return its number, or -1 with the number in errno, or the
  * number as a negative one, without errno (bnxt when it resizes a CQ).
@@ -470,6 +469,7 @@ static inline int rdma_verbs_err(int rc)
 	return rc < 0 ? -rc : rc;
 }
 
+/* Returns true if that quirk is on. dat.conf decides, or else the table of devices. */
 static inline bool rdma_has(const struct rdma_ia *ia, enum rdma_quirk quirk)
 {
 	return (ia->quirks & rdma_quirk_bit(quirk)) != 0;

@@ -199,10 +199,11 @@ static bool cq_grow(struct rdma_cqset *set, struct rdma_cq *cq, uint32_t need)
 	while (size < cq->used + need)
 		size = size < limit / 2 ? size * 2 : limit;
 	err = rdma_verbs_err(ibv_resize_cq(cq->cq, (int)size));
-	if (err) {
+	if (err)
 		set->ia->rigid = err == EOPNOTSUPP || err == ENOSYS || (!set->ia->asked_to_grow && err != ENOMEM);
+	set->ia->asked_to_grow |= err != ENOMEM;
+	if (err)
 		return false;
-	}
 	cq->size = size;
 	return true;
 }
@@ -286,7 +287,6 @@ static void find_out_whether_rigid(struct rdma_cqset *set)
 
 	if (!set->ia->asked_to_grow)
 		cq_grow(set, cq, cq->size - cq->used + 1);
-	set->ia->asked_to_grow = true;
 }
 
 /*

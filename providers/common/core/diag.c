@@ -129,10 +129,12 @@ static bool is_enclosed(struct datp_ia *ia)
 {
 	const struct datp_ia_attr *attr = ia_attr(ia);
 
-	for (int32_t i = 0; i < attr->transport_attr_count; i++)
-		if (!strcmp(attr->transport_attr[i].name, "reach") &&
-		    !strcmp(attr->transport_attr[i].value, "process"))
+	for (int32_t i = 0; i < attr->transport_attr_count; i++) {
+		const DAT_NAMED_ATTR *one = &attr->transport_attr[i];
+
+		if (one->name && one->value && !strcmp(one->name, "reach") && !strcmp(one->value, "process"))
 			return true;
+	}
 	return false;
 }
 

@@ -131,8 +131,11 @@ static void adopt(struct layer *layer, DAT_HANDLE handle)
  */
 static void adopt_named(struct layer *layer, DAT_HANDLE handle)
 {
-	struct datp_ia *ia = obj_get(NULL, layer->wrap->ia, DATP_IA);
+	struct datp_ia *ia;
 
+	if (!handle)
+		return;
+	ia = obj_get(NULL, layer->wrap->ia, DATP_IA);
 	if (!ia || obj_get(ia, handle, DATP_EP) || obj_get(ia, handle, DATP_CR))
 		adopt(layer, handle);
 }

@@ -251,7 +251,8 @@ void cli_open_error(DAT_RETURN ret, const char *adapter)
 bool cli_stays_in_process(const char *adapter, const DAT_NAMED_ATTR *attr, DAT_COUNT count)
 {
 	for (DAT_COUNT i = 0; attr != NULL && i < count; i++)
-		if (attr[i].name != NULL && attr[i].value != NULL && strcmp(attr[i].name, "reach") == 0 && strcmp(attr[i].value, "process") == 0) {
+		if (attr[i].name != NULL && attr[i].value != NULL && strcmp(attr[i].name, "reach") == 0 &&
+		    strcmp(attr[i].value, "process") == 0) {
 			cli_error("the transport of adapter %s does not leave the process (its transport attribute "
 				  "'reach' is 'process'), so that two processes cannot connect over it: test it with "
 				  "'datconform --ia %s', or with a program that connects two endpoints of its "

@@ -365,7 +365,7 @@ static void this_side_ends_the_connection_of_an_unbind(void)
 	writer_ends();
 }
 
-/* A bind of another RMR, behind a long transfer, accesses nothing through this one: it holds up no unbind, and its connection lives. */
+/* A bind of another RMR, behind a long transfer, accesses nothing through this one: it holds up no unbind. */
 static void bind_of_another_rmr_does_not_count(void)
 {
 	const struct soft_sqe another = { .op = DATP_BIND, .remote = { context ^ 1, 0, where.virtual_address, 8 } };

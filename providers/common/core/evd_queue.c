@@ -196,7 +196,7 @@ static struct evd_store *left_store(struct datp_evd *evd)
 	if (store)
 		store->notes[0].node.kind = NODE_LEFT;
 	else if (log_once(2, "left", &evd, sizeof(evd)))
-		core_log(2, "%s: a connection event is lost, because its endpoint has been freed, and there is no memory to keep it",
+		core_log(2, "%s: a connection event is lost: its endpoint has been freed, and there is no memory to keep it",
 			 evd->obj.ia->name);
 	return store;
 }
@@ -217,7 +217,8 @@ static void event_keep(struct datp_evd *evd, struct conn_note *event)
 		store = left_store(evd);
 	else if (log_once(2, "left", &evd, sizeof(evd)))
 		core_log(2, "%s: connection events are lost: their endpoints have been freed, and %u such events wait in the EVD; "
-			 "take the events of an EVD, or create it with a larger evd_min_qlen", evd->obj.ia->name, priv->qlen);
+			 "take the events of an EVD, or create it with a larger evd_min_qlen",
+			 evd->obj.ia->name, priv->qlen);
 	if (!store)
 		return;
 	datp_lock(&priv->lock);

@@ -100,7 +100,7 @@ VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
 VALGRIND_RUN = $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no --fair-sched=yes
 # Only in these tests do processes end while other threads run, with an adapter open, or in a child that was forked by a thread
 # other than the first. living.supp says what valgrind would report.
-valgrind/tests/vipl/leave_test.trs valgrind/tests/vipl/hostile_test.trs valgrind/tests/unit/core_fork_test.trs valgrind/tests/unit/core_timer_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
+valgrind/tests/vipl/leave_test.trs valgrind/tests/vipl/hostile_test.trs valgrind/tests/unit/core_fork_test.trs valgrind/tests/unit/core_timer_test.trs valgrind/tests/unit/twist_fork_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
 
 valgrind/%.trs: FORCE
 	$(AM_V_at)$(MKDIR_P) $(@D)

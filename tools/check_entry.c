@@ -292,7 +292,8 @@ static void memory_add(struct check *c, const struct conf_entry *e, const char *
 	/* the limit on locked memory shows as a lack of resources; what else there is, only the provider can say */
 	if (!is_type(ret, "DAT_INSUFFICIENT_RESOURCES")) {
 		fail(c, e, "memory", cli_text("1 MiB of memory cannot be registered: %s", ret),
-		     cli_text("for the cause: datconform --verbose --only dat_lmr_create --ia '%s'", e->name));
+		     cli_text("for the cause: datconform --verbose %s--only dat_lmr_create --ia '%s'",
+			      e->major == 2 ? "--api 2.0 " : "", e->name));
 		return;
 	}
 	getrlimit(RLIMIT_MEMLOCK, &limit);

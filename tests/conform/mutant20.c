@@ -458,7 +458,7 @@ static void bend_count(DAT_HANDLE handle, const DAT_UINT64 *word)
 	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_PZ;
 	int counter = (int)word[0];
 
-	dat_get_handle_type(handle, &type);
+	((__typeof__(&dat_get_handle_type))next("dat_get_handle_type"))(handle, &type);
 	if (type == DAT_HANDLE_TYPE_EP && counter == DCNT_EP_CONNECT && breaks("both_connect"))
 		*value = 1;
 	if (type == DAT_HANDLE_TYPE_EVD && counter == DCNT_EVD_ALL_COUNTERS && breaks("array_is_longer"))

@@ -349,6 +349,21 @@ bool judge_short_receives_are_told(void)
 	return !declares("short_receive", "flushed");
 }
 
+const char *judge_named(const DAT_PROVIDER_ATTR *attr, const char *name)
+{
+	for (DAT_COUNT i = 0; i < attr->num_provider_specific_attr; i++)
+		if (attr->provider_specific_attr[i].name && !strcmp(attr->provider_specific_attr[i].name, name))
+			return attr->provider_specific_attr[i].value;
+	return NULL;
+}
+
+bool judge_promises(const char *name)
+{
+	const char *value = judge_named(&t.prov, name);
+
+	return value && !strcmp(value, "TRUE");
+}
+
 bool judge_allows(const char *word)
 {
 	size_t length = strlen(word);

@@ -16,20 +16,9 @@
 
 #define UNTOUCHED UINT64_C(0xa5a5a5a5a5a5a5a5)
 
-static bool has_counters(void)
-{
-	for (DAT_COUNT i = 0; i < t.prov.num_provider_specific_attr; i++) {
-		const DAT_NAMED_ATTR *named = &t.prov.provider_specific_attr[i];
-
-		if (named->name && named->value && !strcmp(named->name, DAT_IB_ATTR_COUNTERS))
-			return !strcmp(named->value, "TRUE");
-	}
-	return false;
-}
-
 static void lay(void)
 {
-	NEEDS(has_counters(), DAT_IB_ATTR_COUNTERS);
+	NEEDS(judge_promises(DAT_IB_ATTR_COUNTERS), DAT_IB_ATTR_COUNTERS);
 }
 
 static uint64_t count_of(DAT_HANDLE object, int counter)
@@ -166,17 +155,18 @@ CLAUSE("D20-61")
 	CHECK_NUM(count_of(t.ia, DCNT_IA_PZ_CREATE), 0);
 }
 
+static void check_absent(DAT_RETURN ret)
+{
+	CHECK_NUM(DAT_GET_TYPE(ret) == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED) ||
+		  DAT_GET_TYPE(ret) == DAT_GET_TYPE(DAT_MODEL_NOT_SUPPORTED), true);
+}
+
 CLAUSE("D20-62")
 {
 	DAT_UINT64 value = UNTOUCHED;
-	DAT_RETURN ret;
 
-	NEEDS(!has_counters(), "no " DAT_IB_ATTR_COUNTERS);
-	ret = dat_ib_query_counters(t.ia, DCNT_IA_PZ_CREATE, &value, 0);
-	CHECK_NUM(DAT_GET_TYPE(ret) == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED) ||
-		  DAT_GET_TYPE(ret) == DAT_GET_TYPE(DAT_MODEL_NOT_SUPPORTED), true);
+	NEEDS(!judge_promises(DAT_IB_ATTR_COUNTERS), "no " DAT_IB_ATTR_COUNTERS);
+	check_absent(dat_ib_query_counters(t.ia, DCNT_IA_PZ_CREATE, &value, 0));
 	CHECK_THAT(value == UNTOUCHED);
-	ret = dat_ib_print_counters(t.ia, DCNT_IA_PZ_CREATE, 0);
-	CHECK_NUM(DAT_GET_TYPE(ret) == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED) ||
-		  DAT_GET_TYPE(ret) == DAT_GET_TYPE(DAT_MODEL_NOT_SUPPORTED), true);
+	check_absent(dat_ib_print_counters(t.ia, DCNT_IA_PZ_CREATE, 0));
 }

@@ -14,22 +14,6 @@
 #define SIZE	4096
 #define DEFAULT DAT_COMPLETION_DEFAULT_FLAG
 
-/* Returns the value of a named attribute of the provider, or NULL if the provider has no attribute of this name. */
-static const char *named(const DAT_PROVIDER_ATTR *attr, const char *name)
-{
-	for (DAT_COUNT i = 0; i < attr->num_provider_specific_attr; i++)
-		if (attr->provider_specific_attr[i].name && !strcmp(attr->provider_specific_attr[i].name, name))
-			return attr->provider_specific_attr[i].value;
-	return NULL;
-}
-
-static bool promises(const char *name)
-{
-	const char *value = named(&t.prov, name);
-
-	return value && !strcmp(value, "TRUE");
-}
-
 /* Attributes. */
 
 CLAUSE("D20-30")
@@ -41,7 +25,7 @@ CLAUSE("D20-30")
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!named(&t.prov, names[i]))
+		if (!judge_named(&t.prov, names[i]))
 			CHECK_FAIL("the named attributes", names[i], "no attribute of this name, or NULL");
 	CHECK_NUM(t.prov.num_provider_specific_attr >= (DAT_COUNT)(sizeof(names) / sizeof(names[0])), true);
 	for (DAT_COUNT i = 0; i < t.prov.num_provider_specific_attr; i++)
@@ -50,20 +34,20 @@ CLAUSE("D20-30")
 
 CLAUSE("D20-31")
 {
-	const char *mtu = named(&t.prov, "DAT_IB_TRANSPORT_MTU");
+	const char *mtu = judge_named(&t.prov, "DAT_IB_TRANSPORT_MTU");
 	char *end = NULL;
 	long bytes;
 
 	MUST(mtu != NULL);
 	bytes = strtol(mtu, &end, 10);
 	CHECK_THAT(end != mtu && !*end && bytes >= 256);
-	CHECK_THAT(promises("DAT_IB_RDMA_READ"));
+	CHECK_THAT(judge_promises("DAT_IB_RDMA_READ"));
 }
 
 CLAUSE("D20-32")
 {
-	bool any = promises(DAT_IB_ATTR_IMMED_DATA) || promises(DAT_IB_ATTR_FETCH_AND_ADD) ||
-		   promises(DAT_IB_ATTR_CMP_AND_SWAP);
+	bool any = judge_promises(DAT_IB_ATTR_IMMED_DATA) || judge_promises(DAT_IB_ATTR_FETCH_AND_ADD) ||
+		   judge_promises(DAT_IB_ATTR_CMP_AND_SWAP);
 
 	CHECK_NUM(t.attr.extension_supported, any ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE);
 	CHECK_NUM(t.attr.extension_version, DAT_IB_EXTENSION_VERSION);
@@ -89,7 +73,7 @@ CLAUSE_BARE("D20-34")
 	MUST_RET(dat_ib_open_query(t.ia_name, &query, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &prov), DAT_SUCCESS);
 	CHECK_THAT(query != DAT_HANDLE_NULL);
 	CHECK_THAT(attr.max_eps > 0 && attr.max_message_size > 0);
-	CHECK_THAT(named(&prov, "DAT_IB_PROVIDER_NAME") != NULL);
+	CHECK_THAT(judge_named(&prov, "DAT_IB_PROVIDER_NAME") != NULL);
 	CHECK_RET(dat_ib_close_query(query), DAT_SUCCESS);
 }
 
@@ -117,7 +101,7 @@ static void extend(struct kit_end *end)
 
 static void lay_extended(const char *attribute)
 {
-	NEEDS(promises(attribute), attribute);
+	NEEDS(judge_promises(attribute), attribute);
 	kit_pair_unconnected(&x.p, NULL);
 	extend(&x.p.a);
 	extend(&x.p.b);
@@ -188,7 +172,7 @@ CLAUSE("D20-46")
 	DAT_SRQ_HANDLE srq;
 
 	NEEDS(t.prov.srq_supported, "srq_supported");
-	NEEDS(promises(DAT_IB_ATTR_IMMED_DATA), DAT_IB_ATTR_IMMED_DATA);
+	NEEDS(judge_promises(DAT_IB_ATTR_IMMED_DATA), DAT_IB_ATTR_IMMED_DATA);
 	kit_pair_unconnected(&x.p, NULL);
 	extend(&x.p.a);
 	extend(&x.p.b);

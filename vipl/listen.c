@@ -213,7 +213,8 @@ void listen_answer(struct nic *nic, DAT_CR_HANDLE cr, enum wire_verdict verdict,
 }
 
 /*
- * Queues a client's connection request at its listener. Returns false if there is none, or its queue is full.
+ * Queues a client's connection request at its listener. Returns false if no listener matches, if its queue is full, or if
+ * there is no memory.
  */
 static bool enqueue(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		    const struct net_addr *remote)

@@ -271,7 +271,7 @@ static void fill_counts(const struct rdma_ia *ia, struct datp_ia_attr *a)
 	a->max_iov_per_rdma_read = a->max_iov_per_dto;
 	a->max_lmrs = rdma_count(dev->max_mr);
 	a->max_pzs = rdma_count(dev->max_pd - 1);
-	/* until a bind completes, its RMR has two windows: that of this bind and that of the previous one */
+	/* until a bind completes, its RMR uses two windows: the one that this bind creates, and that of the bind before */
 	a->max_rmrs = rdma_has_windows(ia) ? rdma_count(dev->max_mw / 2)
 		      : rdma_emulates(ia) ? rdma_count(dev->max_mr)
 					    : 0;

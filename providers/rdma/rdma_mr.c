@@ -116,7 +116,7 @@ static bool fits_signed(const struct ibv_mr *mr)
 }
 
 /*
- * For libdatp, a context of 0 means that there is none: its table would give the region another one, which the device does not
+ * libdatp's table of LMRs takes a context of 0 for one that is not set, and would give the region one that the device does not
  * know. The rkey is used only if peers have a right; some devices leave it at 0 otherwise.
  */
 static bool has_contexts(const struct ibv_mr *mr, int access)

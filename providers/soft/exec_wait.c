@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waiting for accesses to end. A thread that closes a port or frees memory notes who holds a direction's
- * execution lock and what this process's own threads are copying at that time, and waits until that holder has
+ * Waits for accesses to end. A thread that closes a port or frees memory notes the holder of a direction's
+ * execution lock and what this process's own threads are copying at that time. It waits until that holder has
  * released the lock and these copies are over. exec.c takes and releases that lock, and copies.
  */
 #include "exec.h"

@@ -244,7 +244,8 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 }
 
 /*
- * The context is that of a window. Looks at all connections but that of `ended`, which may be NULL.
+ * Returns true if no access through a window is under way. The context is that of the window. Checks all connections but that of
+ * `ended`, an endpoint whose connection is over, or NULL.
  * `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. Binds do not count, because they
  * access no memory through a window. If they did, a connection would be broken for a bind of another window that waits behind
  * a long transfer; and two sides that execute messages that invalidate windows, to each other's SRQs, would each find the other

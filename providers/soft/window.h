@@ -16,10 +16,10 @@ void soft_windows_fini(struct soft_ia *ia);
 enum datp_err soft_window_post(struct soft_rmr *rmr, const struct datp_wqe *wqe, uint32_t context,
 			       const struct soft_range *range);
 /*
- * Returns the context of a binding of the RMR that is over when the bind posted as `wqe` completes, or that does not exist yet,
- * because its bind over another connection has not been executed; or 0 if there is none. The first call has
- * UINT64_MAX in *before, and each further one finds an earlier binding. One that has been invalidated is over, too, until the
- * program has been told. EP lock.
+ * Returns the context of a binding of the RMR that is over when the bind posted as `wqe` completes. A binding does not count as
+ * live before its own bind is executed, so one that was posted over another connection may be returned as well. The first call
+ * has UINT64_MAX in *before, and each further call returns an earlier binding; 0 means that no earlier one is over. A binding
+ * that a peer has invalidated is over until the program has been told. EP lock.
  */
 uint32_t soft_window_ended_by(struct soft_ia *ia, const struct datp_wqe *wqe, uint64_t *before);
 /*

@@ -19,9 +19,8 @@ void log_name_add(struct log_name *name);
 void log_name_remove(struct log_name *name);
 
 /*
- * Keeps the errors and warnings of a provider on this thread, from here to log_buffer_end(). That
- * prints them if the adapter has opened; otherwise datp_plugin_why() returns the first error, or, if there is none, the first
- * warning.
+ * Keeps the errors and warnings of a provider on this thread, from here to log_buffer_end(). That function prints them if the
+ * adapter has opened. Otherwise datp_plugin_why() returns the first error, or the first warning if no error was written.
  */
 void log_buffer(void);
 void log_buffer_end(const struct log_name *name, bool opened);

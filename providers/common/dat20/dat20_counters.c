@@ -210,7 +210,7 @@ static _Atomic uint64_t *evd_counts(struct datp_evd *evd)
 
 _Static_assert(EP_SHOWN * sizeof(uint64_t) % 16 == 0 && EVD_SHOWN * sizeof(uint64_t) % 16 == 0, "private parts stay aligned");
 
-/* Returns the address of a counter of an endpoint or EVD is, or NULL if it is not counted. */
+/* Returns the address of a counter of an endpoint or EVD, or NULL if nothing is counted there. */
 static _Atomic uint64_t *counter_at(const struct counters *of, int i)
 {
 	_Atomic uint64_t *counts;

@@ -146,7 +146,7 @@ bool judge_short_receives_are_told(void);
  * default and UNSIGNALLED completions share an EVD.
  */
 bool judge_allows(const char *word);
-/* Returns the value of a named attribute of the provider, or NULL if the provider has no attribute of this name. */
+/* Returns the value of a named attribute of the provider, or NULL if the provider has none of this name, or it has no value. */
 const char *judge_named(const DAT_PROVIDER_ATTR *attr, const char *name);
 /* Returns true if the provider has this named attribute with the value TRUE. */
 bool judge_promises(const char *name);

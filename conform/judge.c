@@ -300,11 +300,16 @@ void judge_leave_to_parent(void)
 	judge.fd = -1;
 }
 
+/* Returns true if the attribute has this name, and a value. A provider may leave out either. */
+static bool is_named(const DAT_NAMED_ATTR *attr, const char *name)
+{
+	return attr->name && attr->value && !strcmp(attr->name, name);
+}
+
 static bool declares(const char *name, const char *value)
 {
 	for (DAT_COUNT i = 0; i < t.attr.num_transport_attr; i++)
-		if (!strcmp(t.attr.transport_attr[i].name, name) &&
-		    !strcmp(t.attr.transport_attr[i].value, value))
+		if (is_named(&t.attr.transport_attr[i], name) && !strcmp(t.attr.transport_attr[i].value, value))
 			return true;
 	return false;
 }
@@ -352,7 +357,7 @@ bool judge_short_receives_are_told(void)
 const char *judge_named(const DAT_PROVIDER_ATTR *attr, const char *name)
 {
 	for (DAT_COUNT i = 0; i < attr->num_provider_specific_attr; i++)
-		if (attr->provider_specific_attr[i].name && !strcmp(attr->provider_specific_attr[i].name, name))
+		if (is_named(&attr->provider_specific_attr[i], name))
 			return attr->provider_specific_attr[i].value;
 	return NULL;
 }
@@ -371,7 +376,7 @@ bool judge_allows(const char *word)
 	for (DAT_COUNT i = 0; i < t.prov.num_provider_specific_attr; i++) {
 		const char *at = t.prov.provider_specific_attr[i].value;
 
-		if (strcmp(t.prov.provider_specific_attr[i].name, "allow") != 0)
+		if (!is_named(&t.prov.provider_specific_attr[i], "allow"))
 			continue;
 		for (; *at; at += strcspn(at, ","), at += *at == ',')
 			if (strcspn(at, ",") == length && !strncmp(at, word, length))

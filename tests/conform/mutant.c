@@ -418,6 +418,24 @@ static void declare_short(struct mutant *mutant, DAT_IA_ATTR *attr)
 	attr->transport_attr = &declared;
 }
 
+/* Attributes that have no name or no value, among them those that datconform looks for. */
+static void leave_unnamed(struct mutant *mutant, DAT_IA_ATTR *attr, DAT_PROVIDER_ATTR *provider)
+{
+	static DAT_NAMED_ATTR transport[] = { { NULL, "process" }, { "short_receive", NULL } };
+	static DAT_NAMED_ATTR specific[] = { { NULL, "TRUE" }, { "allow", NULL } };
+
+	if (!breaks(mutant, "attributes_unnamed"))
+		return;
+	if (attr) {
+		attr->num_transport_attr = COUNT(transport);
+		attr->transport_attr = transport;
+	}
+	if (provider) {
+		provider->num_provider_specific_attr = COUNT(specific);
+		provider->provider_specific_attr = specific;
+	}
+}
+
 static void after_query(struct mutant *mutant, struct datp_wrap_call *call)
 {
 	DAT_CR_PARAM *cr = AT(call, 2, DAT_CR_PARAM);
@@ -482,7 +500,10 @@ static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 		order_overtake(mutant, call, AT(call, 1, DAT_EVENT));
 		bend(mutant, AT(call, 1, DAT_EVENT));
 		break;
-	case DATP_CALL_ia_query: declare_short(mutant, AT(call, 3, DAT_IA_ATTR)); break;
+	case DATP_CALL_ia_query:
+		declare_short(mutant, AT(call, 3, DAT_IA_ATTR));
+		leave_unnamed(mutant, AT(call, 3, DAT_IA_ATTR), AT(call, 5, DAT_PROVIDER_ATTR));
+		break;
 	case DATP_CALL_ep_get_status: after_status(mutant, call); break;
 	case DATP_CALL_ep_query:
 	case DATP_CALL_evd_query:

@@ -91,6 +91,7 @@ cookie_cut EP_RECV-22
 length_more EP_RECV-11
 length_error_is_success EP_RECV-12
 short_flushed EP_RECV-12
+attributes_unnamed IA_QUERY-16
 long_send_is_transport EP_RECV-12
 break_lost EP_RECV-12
 disconnected_late EP_RECV-12
@@ -163,6 +164,10 @@ tap 'mutants: of a process that wrote nothing the cause is told alone' ended cra
 mutant short_flushed_declared
 tap 'mutants: a short receive that is flushed is not applicable where the adapter declares it' \
 	tap_holds '^0 passed, 0 failed, 1 skipped$' ./datconform --ia short_flushed_declared --only EP_RECV-12 --patience 20
+mutant attributes_unnamed
+tap 'mutants: attributes without a name or a value declare and allow nothing' \
+	tap_holds '^2 passed, 0 failed, 0 skipped$' ./datconform --ia attributes_unnamed --patience 20 \
+	--only EP_RECV-12 --only EP_CREATE-19
 mutant mixed_none
 tap 'mutants: without a mutant what programs do with shared EVDs and early posts is green' \
 	tap_holds '^2 passed, 0 failed, 0 skipped$' ./datconform --ia mixed_none --patience 20 --timeout 90 \

@@ -661,7 +661,7 @@ static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
 	case DATP_SEND:
 		return exec_send(dir, &r, status);
 	case DATP_BIND:
-		(void)soft_mr_bind(dir_windows(dir, true), &r, dir_ipz(dir), dir->igen);
+		soft_mr_bind(dir_windows(dir, true), &r, dir_ipz(dir), dir->igen);
 		return true;
 	case DATP_RDMA_READ:
 	case DATP_RDMA_WRITE:

@@ -291,20 +291,20 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
 	return soft_window_post(rmr, wqe, e->remote.rmr_context, &range);
 }
 
-uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn)
+void soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn)
 {
 	uint32_t index = SOFT_MR_INDEX(r->remote.rmr_context);
 	struct soft_mr *mr = &table[index];
 	uint32_t old;
 
 	if (index >= SOFT_MR_COUNT)
-		return 0;
+		return;
 	/*
 	 * sequentially consistent: the execution lock is held, so soft_rmr_free waits for us, or we
 	 * see its count
 	 */
 	if (atomic_load(&mr->rmr_gen) != r->bind_gen)
-		return 0;
+		return;
 	old = mr_replace(mr, r->remote.len ? r->remote.rmr_context | SOFT_MR_BINDING : 0);
 	if (r->remote.len && !(old & SOFT_MR_BINDING))
 		mr_publish(mr, r->remote.rmr_context,
@@ -314,7 +314,6 @@ uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint3
 						 .pz = pz,
 						 .lmr = r->bind_lmr,
 						 .conn = conn });
-	return old;
 }
 
 bool soft_mr_is_invalidable(const struct soft_mr *table, uint32_t context, uint32_t conn)

@@ -31,10 +31,10 @@ void soft_rmr_free(struct datp_rmr *rmr);
 enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const struct datp_wqe *wqe,
 			       const struct datp_lmr *lmr, struct soft_sqe *e);
 /*
- * Executes a bind: the old context becomes invalid, and the new one valid if the length is not 0.
- * Returns the old context, or 0 if there was none. Execution lock held.
+ * Executes a bind: the old context becomes invalid, and the new one valid if the length is not 0. Does nothing if the window has
+ * been freed. If another bind of the window is under way, this one counts as executed before it. Execution lock held.
  */
-uint32_t soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn);
+void soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn);
 /*
  * Returns true if a peer may invalidate the window over this connection; `conn` is the number that the owner of the window has
  * given to the connection. In that case soft_mr_invalidate() ends the binding of the window, and returns true if nothing else has

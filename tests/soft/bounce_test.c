@@ -553,7 +553,7 @@ static void window_post(struct bind *bind, struct soft_rmr *rmr, struct soft_ep 
 
 static void window_execute(const struct bind *bind)
 {
-	(void)soft_mr_bind(t.there->mr, &bind->r, t.pz.id, 0);
+	soft_mr_bind(t.there->mr, &bind->r, t.pz.id, 0);
 }
 
 /* Completes a bind at its owner. */

@@ -323,6 +323,7 @@ POST_INLINE uint32_t give_request(struct vi *vi, struct op *op, struct plan *pla
 		return RULE_RDMA_REFUSED;
 	if (control == VIP_CONTROL_OP_RDMAREAD && !vi->remote.EnableRdmaRead)
 		return RULE_RDMA_REFUSED;
+	/* relaxed: as in give_receive() */
 	atomic_store_explicit(&op->phase, OP_POSTED, memory_order_relaxed);
 	op->length = (uint32_t)plan->length;
 	count_given(op->queue, 1);

@@ -33,6 +33,10 @@ void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER p
  */
 bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
 			    bool only_failing, DAT_EVENT_NUMBER why);
+/*
+ * Returns when no teardown of the endpoint is under way; returns at once if there is none. On the service thread, which alone
+ * finishes a teardown that waits for the peer, it finishes that teardown. No lock.
+ */
 void soft_ep_await_end(struct soft_ep *ep);
 /* Sends a message to the peer of this connection. No lock. */
 void soft_ep_send_msg(struct soft_ep *ep, const struct soft_msg *msg);

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "conn.h"
 #include "cq.h"
+#include "established.h"
 #include "recv.h"
 #include "request.h"
 #include "send.h"
@@ -283,6 +284,8 @@ void soft_ep_free(struct datp_ep *base)
 	datp_unlock(&ia->lock);
 	/* a poll that found the endpoint by its index has finished when this call has had the lock */
 	soft_ep_unpoll(ep);
+	/* the thread that has reported the connection may have to end its count yet */
+	soft_ep_await_report(ep);
 	datp_bias_fini(&ep->bias, &base->lock);
 	soft_arena_free(ia, &ep->port_mem);
 	free(ep->end_msg);

@@ -10,6 +10,7 @@
 #include "bounce.h"
 #include "conn.h"
 #include "connect.h"
+#include "established.h"
 #include "ia.h"
 #include "log_limited.h"
 #include "pending.h"
@@ -346,6 +347,7 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 	sp = ia->requesting = sock->sp;
 	sock->sp = NULL;
 	datp_unlock(&ia->lock);
+	soft_established_look(ia, request.peer);
 	if (sp)
 		err = datp_cm_request(&sp->base, &arrival, &cr);
 	datp_lock(&ia->lock);
@@ -388,6 +390,7 @@ static bool accept_answer(struct soft_cr *cr, struct soft_ep *ep, struct soft_ms
 		sock->gen = ep->gen;
 		sock->my_sender_id = ep->my_sender_id;
 		ep->socket = sock;
+		soft_socket_list(&sock->peer->accepted, sock);
 		soft_pending_renew(sock);
 		/* if this fails, its hang-up is about to be reported */
 		(void)soft_socket_send(sock, msg);
@@ -513,49 +516,6 @@ enum datp_err soft_cr_move(struct datp_cr *from_base, struct datp_cr *to_base)
 
 /* ---- messages that come back ---- */
 
-/* The accept was given up while it was being made, and the peer does not know that. */
-static void unwanted_now(struct datp_ep *base)
-{
-	soft_ep_end_unreported(soft_ep(base), 0, DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
-void soft_ep_established(struct soft_ep *ep, uint32_t gen)
-{
-	uint32_t waiting = gen;
-
-	/* acquire: if another thread has set it to 0, that thread's count in `establishing` is seen below */
-	if (atomic_load_explicit(&ep->accepting, memory_order_acquire) == gen && gen) {
-		/* relaxed: the exchange releases it, and decides which thread reports */
-		atomic_fetch_add_explicit(&ep->establishing, 1, memory_order_relaxed);
-		if (atomic_compare_exchange_strong(&ep->accepting, &waiting, 0) &&
-		    !datp_cm_established(&ep->base, NULL, 0))
-			/* libdatp has ended the connection before. Without memory for this call, the reset ends it here */
-			(void)datp_ep_call(&ep->base, unwanted_now);
-		/* release: whoever sees this knows that it has been reported */
-		atomic_fetch_sub_explicit(&ep->establishing, 1, memory_order_release);
-	}
-	/*
-	 * What the peer has sent must complete after the report, so this waits for the thread that
-	 * reports. That thread takes no lock that a poll holds. acquire: pairs with the release above
-	 */
-	while (atomic_load_explicit(&ep->establishing, memory_order_acquire))
-		sched_yield();
-}
-
-void soft_ep_look(struct soft_ep *ep)
-{
-	/* relaxed: soft_ep_established() looks again */
-	uint32_t gen = atomic_load_explicit(&ep->accepting, memory_order_relaxed);
-	bool biased = datp_bias_lock(&ep->bias, &ep->base.lock);
-	/* acquire: see reply_open() */
-	bool arrived = atomic_load_explicit(&ep->port->rtu_gen, memory_order_acquire) == gen;
-
-	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
-	/* if it is 0, another thread may be reporting it now, and soft_ep_established() waits for that */
-	if (!gen || arrived)
-		soft_ep_established(ep, gen);
-}
-
 /* Takes the endpoint of an answer off its socket; returns NULL if it has given up. soft_ia.lock */
 static struct soft_ep *socket_take_ep_locked(struct soft_socket *sock)
 {
@@ -587,9 +547,9 @@ static bool socket_watch_peer(struct soft_socket *sock, bool always)
 
 	datp_lock(&sock->ia->lock);
 	if (!sock->liveness && (always || !peer->sockets)) {
+		soft_socket_unlist(&peer->accepted, sock);
 		sock->liveness = true;
-		sock->next_of_peer = peer->sockets;
-		peer->sockets = sock;
+		soft_socket_list(&peer->sockets, sock);
 		if (!peer->my_sender_id)
 			peer->my_sender_id = sock->my_sender_id;
 	}
@@ -661,11 +621,15 @@ static bool reply_open(struct soft_socket *sock, struct soft_ep *ep, struct soft
 		waits = soft_ep_open(ep, peer, &remote, false);
 	}
 	/*
-	 * If the accepting side has closed that port meanwhile, no later connection of it has this generation. release: pairs
-	 * with soft_ep_look(); this side posts only after it
+	 * If the accepting side has closed that port meanwhile, no later connection of it has this generation. It may report
+	 * the connection, and its program post, before this side has reported it: what arrives then waits for
+	 * `establishing`. release: pairs with soft_ep_look(); this side posts only after it
 	 */
-	if (waits)
+	if (waits) {
+		/* relaxed: the store releases it */
+		atomic_fetch_add_explicit(&ep->establishing, 1, memory_order_relaxed);
 		atomic_store_explicit(&ep->rport->rtu_gen, ep->rgen, memory_order_release);
+	}
 	datp_unlock(&ep->base.lock);
 	return waits;
 }
@@ -697,6 +661,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	struct soft_ep *ep = sock->active ? reply_ep(sock, msg) : NULL;
 	struct soft_peer *peer = ep ? reply_peer(sock, msg, arena_fd) : NULL;
 	struct soft_msg rtu;
+	bool established;
 
 	msg_init(&rtu, SOFT_MSG_RTU);
 	if (!peer || soft_peer_mailbox(peer, &rtu.mailbox) || !mailbox_served(sock, peer, msg) ||
@@ -704,10 +669,17 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 		soft_conn_hangup(sock); /* so that the other side notices it */
 		return;
 	}
+	/*
+	 * Since reply_open() the other side may know that this one is connected. If the attempt is given up at this moment, the
+	 * other side may report a connection and its end, as if the program had ended the connection just after it began.
+	 */
+	established = datp_cm_established(&ep->base, msg->pdata, msg->pdata_len);
+	/* release: as in soft_ep_established() */
+	atomic_fetch_sub_explicit(&ep->establishing, 1, memory_order_release);
 	rtu.port = msg->my_port;
 	rtu.gen = msg->my_gen;
 	rtu.liveness = socket_watch_peer(sock, false);
-	if (!datp_cm_established(&ep->base, msg->pdata, msg->pdata_len)) {
+	if (!established) {
 		rtu.type = SOFT_MSG_CANCEL;
 		soft_ep_end_unreported(ep, msg->gen, 0);
 	}

@@ -452,6 +452,20 @@ enum datp_err soft_socket_watch(struct soft_socket *sock)
 			     &sock->watch);
 }
 
+void soft_socket_list(struct soft_socket **list, struct soft_socket *sock)
+{
+	sock->next_of_peer = *list;
+	*list = sock;
+}
+
+void soft_socket_unlist(struct soft_socket **list, struct soft_socket *sock)
+{
+	while (*list && *list != sock)
+		list = &(*list)->next_of_peer;
+	if (*list)
+		*list = sock->next_of_peer;
+}
+
 void soft_socket_end(struct soft_socket *sock)
 {
 	struct soft_ia *ia = sock->ia;
@@ -474,14 +488,8 @@ void soft_socket_end(struct soft_socket *sock)
 		sock->cr->socket = NULL;
 	owed = sock->notify_owed;
 	peer = sock->peer;
-	if (peer && sock->liveness) {
-		struct soft_socket **p = &peer->sockets;
-
-		while (*p && *p != sock)
-			p = &(*p)->next_of_peer;
-		if (*p)
-			*p = sock->next_of_peer;
-	}
+	if (peer)
+		soft_socket_unlist(sock->liveness ? &peer->sockets : &peer->accepted, sock);
 	datp_unlock(&ia->lock);
 	/* a child process may have it open, too, and then close() alone would not hang up */
 	shutdown(sock->fd, SHUT_RDWR);

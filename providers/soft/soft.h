@@ -174,6 +174,7 @@ struct soft_peer {
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
+	struct soft_socket *accepted; /* over which this side has accepted, and the RTU has not been read; soft_ia.lock */
 	struct soft_peer *next;	      /* soft_ia.lock */
 };
 
@@ -232,7 +233,11 @@ struct soft_ep {
 	bool open;
 	_Atomic uint32_t
 		accepting;   /* passive side: the generation, from the reply until the peer is connected; else 0 */
-	_Atomic uint32_t establishing; /* threads that have seen that the peer is connected and may be reporting it */
+	/*
+	 * Threads that may be reporting the connection: they have seen that the peer is connected, or have told the peer that
+	 * this side is.
+	 */
+	_Atomic uint32_t establishing;
 	struct soft_known known[2]; /* of the last short segment that was read, and of the last that was written to. EP lock */
 	bool failing;	     /* an operation has failed: nothing more is executed, the teardown follows */
 	bool draining;	     /* graceful disconnect: the teardown begins when the last request is done */

@@ -10,6 +10,7 @@
 #include "bound.h"
 #include "conn.h"
 #include "cq.h"
+#include "established.h"
 #include "exec.h"
 #include "log_limited.h"
 #include "peer.h"
@@ -401,6 +402,8 @@ void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER p
 bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
 			    bool only_failing, DAT_EVENT_NUMBER why)
 {
+	if (datp_loop_inside(ep->base.obj.ia))
+		soft_established_look_before(ep);
 	if (!peer_event && datp_loop_inside(ep->base.obj.ia) && teardown_put_off(ep, gen, why))
 		return true;
 	if (!teardown_begin(ep, gen, peer_event, only_failing)) {

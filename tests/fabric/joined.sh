@@ -31,12 +31,24 @@ side_by_side()
 	wait
 }
 
-# joined: reads the output of several calls of over(), and prints it as the TAP of one program
+# joined: reads the output of several calls of over(), and prints it as the TAP of one program. Each line is printed as soon as it is
+# there; mawk would keep up to 4 KiB of them back, so a slow test would look like one that stands still.
 joined()
 {
-	awk '
-	/^1\.\.[0-9]+/ { planned += substr($1, 4); next }
-	/^(not )?ok - / { n++; sub(/ok - /, "ok " n " - ") }
-	{ print; fflush() }
-	END { print "1.." planned }'
+	local line count=0 planned=0
+	while IFS= read -r line; do
+		case $line in
+		1..[0-9]*)
+			line=${line#1..}
+			planned=$((planned + ${line%%[!0-9]*}))
+			continue
+			;;
+		'ok - '* | 'not ok - '*)
+			count=$((count + 1))
+			line=${line/ok - /ok $count - }
+			;;
+		esac
+		printf '%s\n' "$line"
+	done
+	echo "1..$planned"
 }

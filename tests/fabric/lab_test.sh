@@ -208,7 +208,31 @@ bad_use_is_refused_before_any_guest_is_started()
 	exits_with 2
 }
 
+the_results_of_several_programs_are_one_stream_and_each_is_printed_at_once()
+{
+	local i results
+	# shellcheck source-path=SCRIPTDIR
+	. "$top_srcdir/tests/fabric/joined.sh"
+	mkfifo "$dir/results.fifo"
+	joined <"$dir/results.fifo" >"$out" &
+	exec {results}>"$dir/results.fifo"
+	printf '1..2\nok - one\n' >&$results
+	for ((i = 0; i < 100; i++)); do
+		! grep -q '^ok 1 - one$' "$out" || break
+		sleep 0.1
+	done
+	prints '^ok 1 - one$'
+	printf 'not ok - two: 1..9 \\ * # ok - no\n# why\n1..1\nok - three\n' >&$results
+	exec {results}>&-
+	wait $!
+	prints '^not ok 2 - two: 1\.\.9 \\ \* # ok - no$'
+	prints '^# why$'
+	prints '^ok 3 - three$'
+	prints '^1\.\.3$'
+}
+
 tests bad_use_is_refused_before_any_guest_is_started \
+	the_results_of_several_programs_are_one_stream_and_each_is_printed_at_once \
 	a_command_sees_both_links_and_its_output_and_status_come_back \
 	a_second_of_the_guest_is_one_of_the_host \
 	a_counted_clock_tells_how_much_is_done \

@@ -15,10 +15,10 @@
 #include "check.h"
 #include "tests/fabric/twist.h"
 
-enum { PIPE_BYTES = 4096, BLOCKED_MS = 200 };
+enum { PIPE_BYTES = 4096, BLOCKED_MS = 200, MESSAGES = 3 };
 
 static struct ibv_qp pairs[2];
-static int full[2], childs[2]; /* pipes, into which the doorbells are written */
+static int full[2], parents[2], childs[2]; /* pipes, into which the doorbells are written */
 static int bell;
 
 /* The doorbell of a queue pair is one byte. */
@@ -34,6 +34,22 @@ static int send_on(struct ibv_qp *qp, int fd)
 
 	bell = fd;
 	return twist_post_held(qp, &wr, &bad, ring);
+}
+
+/* Waits for the next doorbell in this pipe. */
+static bool has_arrived(int fd)
+{
+	struct pollfd told = { .fd = fd, .events = POLLIN };
+	char byte;
+
+	return poll(&told, 1, (int)check_patience_ms()) == 1 && read(fd, &byte, 1) == 1;
+}
+
+static void skip_where_threads_are_lost(void)
+{
+#if defined(__SANITIZE_THREAD__)
+	check_skip("the sanitizer does not follow a thread of a child of a process with threads");
+#endif
 }
 
 static void pause_ms(long ms)
@@ -61,13 +77,10 @@ static void *drain(void *arg)
 /* The thread that sends blocks in the write, with its lock, when the process forks. */
 static void child_that_is_forked_while_a_message_is_sent_can_send(void)
 {
-	struct pollfd told = { .events = POLLIN };
 	pthread_t drainer;
 	pid_t child;
 
-#if defined(__SANITIZE_THREAD__)
-	check_skip("the sanitizer does not follow a thread of a child of a process with threads");
-#endif
+	skip_where_threads_are_lost();
 	atomic_store(&twist.held_ms, 5);
 	REQUIRE(pipe2(full, O_CLOEXEC) == 0 && pipe2(childs, O_CLOEXEC) == 0);
 	pipe_fill(full[1]);
@@ -81,15 +94,45 @@ static void child_that_is_forked_while_a_message_is_sent_can_send(void)
 		for (;;)
 			pause();
 	}
-	told.fd = childs[0];
-	CHECK_EQ_INT(poll(&told, 1, 20000), 1);
+	CHECK(has_arrived(childs[0]));
 	kill(child, SIGKILL);
 	CHECK(waitpid(child, NULL, 0) == child);
 	pthread_join(drainer, NULL);
 }
 
+/*
+ * The parent's thread that sends waits for the next message when the process forks. The child has not got that thread, and must not
+ * wait for it to wake up when it signals for a second time.
+ */
+static void child_that_is_forked_between_messages_can_send_again(void)
+{
+	pid_t child;
+
+	skip_where_threads_are_lost();
+	atomic_store(&twist.held_ms, 5);
+	REQUIRE(pipe2(parents, O_CLOEXEC) == 0 && pipe2(childs, O_CLOEXEC) == 0);
+	CHECK_EQ_INT(send_on(&pairs[0], parents[1]), 0);
+	CHECK(has_arrived(parents[0]));
+	pause_ms(BLOCKED_MS);
+	child = fork();
+	REQUIRE(child >= 0);
+	if (child == 0) {
+		for (int i = 0; i < MESSAGES; i++) {
+			send_on(&pairs[1], childs[1]);
+			pause_ms(BLOCKED_MS);
+		}
+		for (;;)
+			pause();
+	}
+	for (int i = 0; i < MESSAGES; i++)
+		CHECK(has_arrived(childs[0]));
+	kill(child, SIGKILL);
+	CHECK(waitpid(child, NULL, 0) == child);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(child_that_is_forked_while_a_message_is_sent_can_send),
+	CHECK_TEST(child_that_is_forked_between_messages_can_send_again),
 	CHECK_END
 };
 

@@ -192,6 +192,8 @@ void twist_id_has(const struct rdma_cm_id *id, uint32_t qpn);
 void twist_id_ends(const struct rdma_cm_id *id);
 /* Returns the number of the queue pair of the connection, or 0 if it is not known. */
 uint32_t twist_id_qpn(const struct rdma_cm_id *id);
+/* Returns true if this process has stopped the queue pair, or has been told that its connection has ended. */
+bool twist_has_ended(uint32_t qpn);
 /* Returns true if the queue pair is in the error state, as far as anybody can know. */
 bool twist_is_dead(struct ibv_qp *qp);
 /* Returns true if this process has put the queue pair there. */

@@ -74,7 +74,10 @@ static void in_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The queue pairs are the parent's, and so is the thread that waits for `begun`: as it is, a signal might go to that one. */
+/*
+ * The queue pairs are the parent's, and so is the thread that waits for `begun`. The C library counts that thread as a waiter, and
+ * the second pthread_cond_signal() would wait for ever for it to wake up.
+ */
 static void in_child(void)
 {
 	memset(queues, 0, sizeof(queues));
@@ -404,24 +407,42 @@ void twist_id_has(const struct rdma_cm_id *id, uint32_t qpn)
 }
 
 /* Searches from the last connection backwards, because the memory of an rdma_cm_id is used again for another. */
+static uint32_t id_qpn_locked(const struct rdma_cm_id *id)
+{
+	for (unsigned int i = 0; i < IDS; i++)
+		if (ids[(next_id - 1 - i) % IDS].id == id)
+			return ids[(next_id - 1 - i) % IDS].qpn;
+	return 0;
+}
+
 uint32_t twist_id_qpn(const struct rdma_cm_id *id)
 {
-	uint32_t qpn = 0;
+	uint32_t qpn;
 
 	pthread_mutex_lock(&lock);
-	for (unsigned int i = 0; i < IDS && !qpn; i++)
-		if (ids[(next_id - 1 - i) % IDS].id == id)
-			qpn = ids[(next_id - 1 - i) % IDS].qpn;
+	qpn = id_qpn_locked(id);
 	pthread_mutex_unlock(&lock);
 	return qpn;
 }
 
+/*
+ * Sets the bit before another thread can have the queue pair destroyed. siw gives its number to the next one at once, which would
+ * be taken for dead.
+ */
 void twist_id_ends(const struct rdma_cm_id *id)
 {
-	uint32_t qpn = twist_id_qpn(id);
+	uint32_t qpn;
 
+	pthread_mutex_lock(&lock);
+	qpn = id_qpn_locked(id);
 	if (qpn)
 		atomic_fetch_or(word_of(dead, qpn), bit_of(qpn));
+	pthread_mutex_unlock(&lock);
+}
+
+bool twist_has_ended(uint32_t qpn)
+{
+	return has(dead, qpn);
 }
 
 bool twist_is_dead(struct ibv_qp *qp)
@@ -432,7 +453,7 @@ bool twist_is_dead(struct ibv_qp *qp)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_query_qp");
 	if (real(qp, &attr, IBV_QP_STATE, &init) || attr.qp_state == IBV_QPS_RESET)
-		return has(dead, qp->qp_num);
+		return twist_has_ended(qp->qp_num);
 	/* a queue pair whose connection the peer has ended is not in the error state before this side puts it there */
 	return attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE || attr.qp_state == IBV_QPS_SQD;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The imitation of a device that holds messages back, in a process that forks: tests/fabric/twist_end.c. The queue pair and its
- * doorbell are the test's own, so no device is needed.
+ * tests/fabric/twist_end.c: a process that forks while messages are held back, and the number of a queue pair that is given to
+ * another. The queue pairs and their doorbells are the test's own, so no device is needed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,14 @@
 #include "check.h"
 #include "tests/fabric/twist.h"
 
-enum { PIPE_BYTES = 4096, BLOCKED_MS = 200, MESSAGES = 3 };
+enum { PIPE_BYTES = 4096, BLOCKED_MS = 200, MESSAGES = 3, ENDS = 200000 };
 
 static struct ibv_qp pairs[2];
 static int full[2], parents[2], childs[2]; /* pipes, into which the doorbells are written */
 static int bell;
+
+static struct rdma_cm_id id;
+static _Atomic bool heard_enough;
 
 /* The doorbell of a queue pair is one byte. */
 static int ring(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -116,23 +119,52 @@ static void child_that_is_forked_between_messages_can_send_again(void)
 	pause_ms(BLOCKED_MS);
 	child = fork();
 	REQUIRE(child >= 0);
+	/* sends one message, and each further one when the parent says so */
 	if (child == 0) {
-		for (int i = 0; i < MESSAGES; i++) {
+		do {
 			send_on(&pairs[1], childs[1]);
-			pause_ms(BLOCKED_MS);
-		}
-		for (;;)
-			pause();
+		} while (has_arrived(parents[0]));
+		_exit(0);
 	}
-	for (int i = 0; i < MESSAGES; i++)
+	for (int i = 0; i < MESSAGES; i++) {
 		CHECK(has_arrived(childs[0]));
+		pause_ms(BLOCKED_MS);
+		CHECK(write(parents[1], "n", 1) == 1);
+	}
 	kill(child, SIGKILL);
 	CHECK(waitpid(child, NULL, 0) == child);
+}
+
+/* A thread that is told of the end of the connection `id` again and again. */
+static void *hear_of_the_end(void *arg)
+{
+	while (!atomic_load(&heard_enough))
+		twist_id_ends(&id);
+	return arg;
+}
+
+static void new_queue_pair_with_the_number_of_an_old_one_is_alive(void)
+{
+	struct ibv_qp qp = { .qp_num = 7 };
+	pthread_t hearer;
+	int dead = 0;
+
+	REQUIRE(pthread_create(&hearer, NULL, hear_of_the_end, NULL) == 0);
+	for (int i = 0; i < ENDS; i++) {
+		twist_id_has(&id, qp.qp_num);
+		twist_qp_goes(&qp);
+		twist_qp_begins(&qp);
+		dead += twist_has_ended(qp.qp_num);
+	}
+	atomic_store(&heard_enough, true);
+	pthread_join(hearer, NULL);
+	CHECK_EQ_INT(dead, 0);
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(child_that_is_forked_while_a_message_is_sent_can_send),
 	CHECK_TEST(child_that_is_forked_between_messages_can_send_again),
+	CHECK_TEST(new_queue_pair_with_the_number_of_an_old_one_is_alive),
 	CHECK_END
 };
 

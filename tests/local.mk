@@ -7,6 +7,7 @@
 # - DAT_OVERRIDE, the name of a dat.conf with these adapters of the build tree:
 #   soft0              without parameters
 #   soft-bounce        the kernel copies nothing between processes, and eager messages have 8 KiB at most
+#   soft-brisk         a peer has six tenths of a second to answer
 #   soft-eager         eager messages have 1 MiB at most
 #   soft-hasty         a peer has one second to open a connection, and a tenth of a second to answer
 #   soft-hasty-bounce  the kernel copies nothing, and a peer has a tenth of a second to answer
@@ -63,6 +64,7 @@ tests/dat.conf: Makefile
 	$(AM_V_at)$(MKDIR_P) tests
 	$(AM_V_GEN){ \
 		echo 'soft0 u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "" ""'; \
+		echo 'soft-brisk u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "peer_timeout=600" ""'; \
 		echo 'soft-eager u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "eager_limit=1048576" ""'; \
 		echo 'soft-hasty u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "handshake_timeout=1000 peer_timeout=100" ""'; \
 		echo 'soft-none u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "allow=none" ""'; \

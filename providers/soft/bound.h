@@ -35,6 +35,15 @@ static inline uint64_t soft_bound(const struct soft_ia *ia)
 	return soft_now_ms() + ia->patience_ms + 1;
 }
 
+/*
+ * The part of the bound that is kept for the last piece of a copy. The peer has lost its right by then; but it may be alive, and
+ * in the middle of a piece, which the kernel finishes.
+ */
+static inline uint32_t soft_bound_rest(const struct soft_ia *ia)
+{
+	return ia->patience_ms / 4;
+}
+
 /* Returns true if the deadline has passed. *looked is the last reading of the clock; set it to soft_now_ms() first. */
 static inline bool soft_bound_over(uint64_t *until, uint64_t *looked)
 {

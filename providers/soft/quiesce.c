@@ -3,9 +3,9 @@
  * Waits for accesses to end. Whoever touches registered memory for a request holds the execution
  * lock of the connection meanwhile. So when a region has died, this waits for the execution locks
  * that are held at that time and whose queue has a request that names the region; everybody else
- * finds the region dead. Invariant: a peer is waited for no longer than the bound; then it loses
- * its right to touch the memory of this process, which it checks before each piece that it copies
- * (guard.c), and its connection ends.
+ * finds the region dead. Invariant: a peer is waited for no longer than the bound. When three quarters
+ * of that have passed, it loses its right to touch the memory of this process, which it checks before
+ * each piece that it copies (guard.c), and its connection ends; the rest is for the piece under way.
  */
 #include "quiesce.h"
 #include "bound.h"
@@ -17,6 +17,7 @@
 #include <sched.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
+#define QUIESCE_LAST  16    /* a peer's threads are in as many copies at most whose last pieces are awaited */
 #define QUIESCE_SPINS 100   /* sections under a bias are short: an owner that is not descheduled has left by then */
 
 /* Sequentially consistent: see mr_kill. */
@@ -110,9 +111,33 @@ static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, co
 	return false;
 }
 
-/* Waits for an execution lock that is held for the region. ia.lock is held, and released while this waits. */
+/* The accesses whose executors have lost their right, and may be in the middle of a piece. Each has a reference to its peer. */
+struct last_pieces {
+	struct last_piece {
+		struct soft_ep *ep;
+		struct soft_port *port;
+		struct soft_peer *peer;
+	} of[QUIESCE_LAST];
+	unsigned int count;
+};
+
+/* Waits for them until `until`: a peer that runs is within one piece of its copy. No lock. */
+static void last_pieces_wait(struct last_pieces *last, uint64_t until)
+{
+	for (unsigned int i = 0; i < last->count; i++) {
+		struct last_piece *piece = &last->of[i];
+
+		(void)soft_exec_wait(piece->ep, piece->port, piece->peer, NULL, until);
+		soft_peer_put(piece->peer);
+	}
+}
+
+/*
+ * Waits for an execution lock that is held for the region. If it is held at the time `until`, the executor loses its right, and
+ * the rest is left to last_pieces_wait(). ia.lock is held, and released while this waits.
+ */
 static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q,
-				uint32_t context, uint64_t until)
+				uint32_t context, uint64_t until, struct last_pieces *last)
 {
 	struct soft_peer *peer = ep->peer;
 	/* relaxed: the generation and rport do not change while the lock is held */
@@ -127,6 +152,10 @@ static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const st
 	datp_lock(&ia->lock);
 	if (!quiet)
 		soft_ep_revoke_locked(ep, peer, gen);
+	if (!quiet && last->count < QUIESCE_LAST) {
+		last->of[last->count++] = (struct last_piece){ ep, q->port, peer };
+		return;
+	}
 	datp_unlock(&ia->lock);
 	soft_peer_put(peer);
 	datp_lock(&ia->lock);
@@ -189,14 +218,14 @@ static void quiesce_biased_locked(struct soft_ia *ia)
 
 /* ia.lock */
 static void quiesce_execs_locked(struct soft_ia *ia, struct soft_ep *ep, uint32_t context,
-				 uint64_t until)
+				 uint64_t until, struct last_pieces *last)
 {
 	struct queue ours = { ep->port, &ep->layout, true, true };
 	struct queue theirs = { ep->rport, &ep->rlayout, false, true };
 
-	quiesce_exec_locked(ia, ep, &ours, context, until);
+	quiesce_exec_locked(ia, ep, &ours, context, until, last);
 	if (ep->rport == theirs.port) /* else the connection has ended meanwhile */
-		quiesce_exec_locked(ia, ep, &theirs, context, until);
+		quiesce_exec_locked(ia, ep, &theirs, context, until, last);
 }
 
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
@@ -207,7 +236,8 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 	 * Meanwhile a port's memory stays mapped, and the peer's memory stays while we hold a
 	 * reference; endpoints are type-stable.
 	 */
-	uint64_t until = soft_bound(ia);
+	uint64_t until = soft_bound(ia) - soft_bound_rest(ia);
+	struct last_pieces last = { .count = 0 };
 	bool biased = false;
 
 	soft_fence(); /* a thread that takes a lock which is found free below sees what the caller did */
@@ -217,13 +247,15 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 
 		if (!ep || !ep->rport)
 			continue;
-		quiesce_execs_locked(ia, ep, context, until);
+		quiesce_execs_locked(ia, ep, context, until, &last);
 		if (copies && !quiesce_copies_locked(ia, ep))
 			biased = true;
 	}
 	if (biased)
 		quiesce_biased_locked(ia);
 	datp_unlock(&ia->lock);
+	/* not the end of the bound: a busy machine may have resumed this thread late, and a peer as well */
+	last_pieces_wait(&last, soft_now_ms() + soft_bound_rest(ia));
 }
 
 /*

@@ -303,8 +303,8 @@ static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER pe
 		ep->teardown.deliver = !ep->failing;
 		ep->teardown.peer_event = peer_event;
 		ep->teardown.why = 0;
-		/* a peer that has lost its right was awaited before */
-		ep->teardown.until = revoked ? soft_now_ms() : soft_bound(ia);
+		/* a peer that has lost its right was awaited before, except for the piece that it may be copying */
+		ep->teardown.until = revoked ? soft_now_ms() + soft_bound_rest(ia) : soft_bound(ia);
 		ep->teardown.looked = soft_now_ms();
 		ep->open = false;
 		if (ep->draining)
@@ -504,6 +504,9 @@ void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uin
 {
 	/* relaxed: it does not change while the lock is held and ep->peer is this peer */
 	if (ep->peer != peer || atomic_load_explicit(&ep->gen, memory_order_relaxed) != gen)
+		return;
+	/* relaxed: written under the lock, which the caller holds */
+	if (atomic_load_explicit(&ep->revoked, memory_order_relaxed) == gen)
 		return;
 	/* sequentially consistent, both: as in teardown_begin() */
 	atomic_store(&ep->bounce_gen, 0);

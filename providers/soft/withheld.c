@@ -16,6 +16,12 @@
 #include "tick.h"
 #include "window.h"
 
+/* Returns true if there are `rest` milliseconds or less until the end of a wait. 0 stands for a wait that has not begun. */
+static bool is_near(uint64_t until, uint32_t rest)
+{
+	return until && soft_now_ms() + rest >= until;
+}
+
 void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context, uint64_t len,
 			 bool solicited)
 {
@@ -31,8 +37,8 @@ bool soft_withheld_waits(struct soft_ep *ep, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
-	late = late || (ep->withheld.until && soft_now_ms() >= ep->withheld.until);
-	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, late) || late)
+	late = late || is_near(ep->withheld.until, 0);
+	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, late || is_near(ep->withheld.until, soft_bound_rest(ia))) || late)
 		return false;
 	if (!ep->withheld.until) {
 		ep->withheld.until = soft_bound(ia);
@@ -86,8 +92,8 @@ bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
-	late = late || (ep->bind_until && soft_now_ms() >= ep->bind_until);
-	if (bind_is_quiet(ep, wqe, late) || late) {
+	late = late || is_near(ep->bind_until, 0);
+	if (bind_is_quiet(ep, wqe, late || is_near(ep->bind_until, soft_bound_rest(ia))) || late) {
 		soft_bind_forget(ep);
 		return true;
 	}

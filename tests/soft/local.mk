@@ -82,6 +82,7 @@ SOFT_API_TESTS = \
 	tests/soft/long_test \
 	tests/soft/lost_test \
 	tests/soft/mix_test \
+	tests/soft/outlast_test \
 	tests/soft/pending_test \
 	tests/soft/realm_test \
 	tests/soft/retry_test \
@@ -202,6 +203,9 @@ tests_soft_strict_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_secret_test_SOURCES = tests/soft/secret_test.c
 tests_soft_secret_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_secret_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_outlast_test_SOURCES = tests/soft/outlast_test.c
+tests_soft_outlast_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_outlast_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_stop_test_SOURCES = tests/soft/stop_test.c
 tests_soft_stop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_stop_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la

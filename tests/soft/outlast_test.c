@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Single requests of gigabytes, which take longer than peer_timeout. A peer that lives and copies for so long keeps its
+ * connection; only if its memory is freed meanwhile, the connection ends at the bound, and nothing touches that memory any more.
+ *
+ * The memory is a file of a few MiB, mapped again and again side by side, so the test needs no more than that on either side. Such
+ * a region is not within one mapping, so the kernel or the bounce thread copies.
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api.h"
+
+#define BALL	  64
+#define ROUNDS	  3
+#define CALM_MS	  20 /* a copy that is not over would be seen within this time */
+#define THEIRS	  0x11
+#define MINE	  0x4d
+
+enum what { WRITE, READ, SEND };
+
+/* The same in both processes. */
+static struct {
+	const char *adapter;
+	uint64_t bound_ms; /* its peer_timeout */
+	enum what what;
+	size_t wide, file; /* the lengths of the request and of the file */
+} plan;
+
+static struct api_end end;
+static struct api_buf wide, ball;
+
+/* Returns the memory, mapped over and over. It is unmapped when the process of the test ends. */
+static unsigned char *wide_memory(void)
+{
+	int fd = memfd_create("outlast", MFD_CLOEXEC);
+	unsigned char *mem = mmap(NULL, plan.wide, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	REQUIRE(fd >= 0 && ftruncate(fd, (off_t)plan.file) == 0 && mem != MAP_FAILED);
+	for (size_t at = 0; at < plan.wide; at += plan.file)
+		REQUIRE(mmap(mem + at, plan.file, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == mem + at);
+	close(fd);
+	return mem;
+}
+
+static void open_side(int byte)
+{
+	api_open_as((char *)(uintptr_t)plan.adapter);
+	api_end_make(&end, NULL);
+	wide = api_buf_in(api.pz, wide_memory(), plan.wide, DAT_MEM_PRIV_ALL_FLAG);
+	memset(wide.mem, byte, plan.file);
+	ball = api_buf(BALL, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static void close_side(void)
+{
+	api_close();
+	if (wide.mem)
+		munmap(wide.mem, plan.wide);
+	wide.mem = NULL;
+}
+
+/* ------------------------------------------------------------------ the peer */
+
+/* What the peer reports of its request. */
+struct report {
+	DAT_DTO_COMPLETION_STATUS status;
+	uint64_t took_ms;
+};
+
+static DAT_RETURN post(const struct api_offer *there)
+{
+	DAT_LMR_TRIPLET mine = api_seg(&wide, 0, plan.wide);
+	DAT_RMR_TRIPLET theirs = api_offer_part(there, 0, plan.wide);
+
+	if (plan.what == SEND)
+		return dat_ep_post_send(end.ep, 1, &mine, api_cookie(1), 0);
+	return plan.what == WRITE ? api_write(end.ep, mine, theirs, 1, 0) : api_read(end.ep, mine, theirs, 1, 0);
+}
+
+static void peer(void *arg)
+{
+	struct api_offer there;
+	struct report report;
+	DAT_EVENT event;
+	uint64_t began;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &there, sizeof(there));
+	open_side(THEIRS);
+	api_connect_to(&end, &there.address, there.qual);
+	check_await(CHECK_PARENT);
+	began = check_now_ms();
+	REQUIRE_DAT(post(&there), DAT_SUCCESS);
+	API_EVENT(end.request, &event);
+	report = (struct report){ event.event_data.dto_completion_event_data.status, check_now_ms() - began };
+	check_put(CHECK_PARENT, &report, sizeof(report));
+	if (report.status == DAT_DTO_SUCCESS) { /* the connection is as it was */
+		REQUIRE_DAT(api_send(end.ep, &ball, 0, BALL, 2, 0), DAT_SUCCESS);
+		API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, BALL);
+	}
+	check_await(CHECK_PARENT);
+	close_side();
+}
+
+/* Connects with the peer, with receives for what it sends. */
+static pid_t meet(void)
+{
+	pid_t other = check_fork(peer, NULL);
+	struct api_offer here;
+	DAT_EVD_HANDLE cr_evd;
+
+	open_side(MINE);
+	if (plan.what == SEND)
+		REQUIRE_DAT(api_recv(end.ep, &wide, 0, plan.wide, 6), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(end.ep, &ball, 0, BALL, 7), DAT_SUCCESS);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_offer_make(&here, cr_evd, &wide);
+	check_put(other, &here, sizeof(here));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	return other;
+}
+
+/* ------------------------------------------------------------------ a peer that lives and copies */
+
+static void request_of_a_peer_that_copies_is_not_cut_short(void)
+{
+	pid_t other = meet();
+	struct report report;
+
+	check_signal(other);
+	check_get(other, &report, sizeof(report));
+	CHECK_EQ_INT(report.status, DAT_DTO_SUCCESS);
+	CHECK_EQ_INT(api_state(end.ep), DAT_EP_STATE_CONNECTED);
+	if (plan.what == SEND)
+		API_DTO(end.recv, end.ep, 6, DAT_DTO_SUCCESS, plan.wide);
+	API_DTO(end.recv, end.ep, 7, DAT_DTO_SUCCESS, BALL);
+	CHECK_EQ_INT(wide.mem[plan.wide - 1], plan.what == READ ? MINE : THEIRS);
+	check_signal(other);
+	check_join(other);
+	if (report.took_ms <= plan.bound_ms)
+		check_skip("this machine copies gigabytes within the bound");
+}
+
+/* ------------------------------------------------------------------ memory that is freed meanwhile */
+
+static bool has_begun(void)
+{
+	return __atomic_load_n(wide.mem, __ATOMIC_RELAXED) == THEIRS;
+}
+
+/* Checks that nothing is written to the memory any more. */
+static void is_left_alone(void)
+{
+	memset(wide.mem, MINE, plan.file);
+	usleep(CALM_MS * 1000);
+	for (size_t i = 0; i < plan.file; i++)
+		if (wide.mem[i] != MINE) {
+			CHECK_FAIL("byte %zu of memory that is free has been written to", i);
+			break;
+		}
+}
+
+/* Frees the memory in the middle of the request, and checks what becomes of that. */
+static void free_meanwhile(pid_t other)
+{
+	struct report report;
+
+	check_signal(other);
+	CHECK_SOON(has_begun());
+	CHECK_DAT(dat_lmr_free(wide.lmr), DAT_SUCCESS);
+	is_left_alone();
+	API_CONN_OVER(end.connect, end.ep);
+	check_get(other, &report, sizeof(report));
+	CHECK(report.status != DAT_DTO_SUCCESS);
+	check_signal(other);
+	check_join(other);
+}
+
+static void memory_that_is_freed_meanwhile_is_not_touched_afterwards(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		pid_t other = meet();
+
+		free_meanwhile(other);
+		close_side();
+	}
+}
+
+static void memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards(void)
+{
+	pid_t other = meet();
+	struct report report;
+	int status;
+
+	check_signal(other);
+	CHECK_SOON(has_begun());
+	REQUIRE(kill(other, SIGSTOP) == 0);
+	REQUIRE(waitpid(other, &status, WUNTRACED) == other && WIFSTOPPED(status));
+	CHECK_DAT(dat_lmr_free(wide.lmr), DAT_SUCCESS);
+	API_CONN_OVER(end.connect, end.ep);
+	is_left_alone();
+	REQUIRE(kill(other, SIGCONT) == 0);
+	check_get(other, &report, sizeof(report));
+	CHECK(report.status != DAT_DTO_SUCCESS);
+	is_left_alone();
+	check_signal(other);
+	check_join(other);
+}
+
+/* ------------------------------------------------------------------ the ways */
+
+static void by_system_calls(void)
+{
+	plan.adapter = "soft-hasty";
+	plan.bound_ms = 100;
+	plan.wide = (size_t)2 << 30;
+	plan.file = (size_t)64 << 20;
+}
+
+static void writes(void)
+{
+	by_system_calls();
+	plan.what = WRITE;
+}
+
+static void reads(void)
+{
+	by_system_calls();
+	plan.what = READ;
+}
+
+static void sends(void)
+{
+	by_system_calls();
+	plan.what = SEND;
+}
+
+/* A bounce thread that is not scheduled for so long would be one that does not answer, so the bound is longer. */
+static void by_bounce(void)
+{
+	plan.adapter = "soft-bounce";
+	plan.bound_ms = 1000;
+	plan.wide = (size_t)2 << 30;
+	plan.file = (size_t)64 << 20;
+	plan.what = WRITE;
+}
+
+/* The file is so short that the peer is soon where this side has cleared the memory. */
+static void freed(void)
+{
+	plan.adapter = "soft-brisk";
+	plan.bound_ms = 600;
+	plan.wide = (size_t)8 << 30;
+	plan.file = (size_t)2 << 20;
+	plan.what = WRITE;
+}
+
+static const struct check_test lives[] = { CHECK_TEST(request_of_a_peer_that_copies_is_not_cut_short), CHECK_END };
+static const struct check_test frees[] = {
+	CHECK_TEST(memory_that_is_freed_meanwhile_is_not_touched_afterwards),
+	CHECK_TEST(memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards),
+	CHECK_END
+};
+static const struct check_suite write_suite = {
+	.name = "outlast, writes", .setup = writes, .teardown = close_side, .tests = lives
+};
+static const struct check_suite read_suite = {
+	.name = "outlast, reads", .setup = reads, .teardown = close_side, .tests = lives
+};
+static const struct check_suite send_suite = {
+	.name = "outlast, sends", .setup = sends, .teardown = close_side, .tests = lives
+};
+static const struct check_suite bounce_suite = {
+	.name = "outlast, bounce path", .setup = by_bounce, .teardown = close_side, .tests = lives
+};
+static const struct check_suite free_suite = {
+	.name = "outlast, freed", .setup = freed, .teardown = close_side, .tests = frees
+};
+
+CHECK_SUITES(&write_suite, &read_suite, &send_suite, &bounce_suite, &free_suite);

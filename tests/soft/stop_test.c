@@ -36,11 +36,12 @@ enum call {
 	FREE,	   /* dat_ep_free */
 	FAIL,	   /* an operation that fails, so that the connection ends on the service thread */
 	POST,	   /* posts, as many as there is room for */
+	RESET,	   /* dat_ep_disconnect, dat_ep_reset, and another connection of the endpoint */
 	CLOSE,	   /* dat_ia_close, abrupt */
 	CALLS
 };
 static const char *const names[CALLS] = { "disconnect abruptly", "disconnect gracefully", "free other memory",
-					  "free memory", "free the endpoint", "fail", "post", "close" };
+					  "free memory", "free the endpoint", "fail", "post", "reset", "close" };
 
 struct place {
 	DAT_RMR_CONTEXT context;
@@ -222,25 +223,45 @@ static void answer_steadily(void *arg)
 /* This side of a round. */
 struct round {
 	struct busy busy;
-	DAT_EP_HANDLE pinged;
+	DAT_EP_HANDLE pinged, mate; /* connected to the steady peer; to the endpoint that was reset */
 	DAT_EVD_HANDLE cr_evd;
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL qual;
 	struct api_buf other, ball; /* memory that the victim cannot access */
 };
 
-/* Checks that the steady peer answers, whatever the victim does. */
-static void ping(struct round *r)
+/* Checks that a message that is sent at `from` leads to one that is received at `to`. */
+static void message(struct round *r, DAT_EP_HANDLE from, DAT_EP_HANDLE to, size_t size)
 {
 	uint32_t before = my.pongs;
 	uint64_t until = check_now_ms() + check_patience_ms();
 
-	REQUIRE_DAT(api_recv(r->pinged, &r->ball, 0, 64, STEADY), DAT_SUCCESS);
-	REQUIRE_DAT(api_send(r->pinged, &r->ball, 0, 64, STEADY, DAT_COMPLETION_SUPPRESS_FLAG),
-		    DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(to, &r->ball, 0, size, STEADY), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(from, &r->ball, 0, size, STEADY, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
 	while (my.pongs == before && check_now_ms() < until)
 		take(&r->busy);
 	CHECK_EQ_INT(my.pongs, before + 1);
+}
+
+/* Checks that the steady peer answers, whatever the victim does. */
+static void ping(struct round *r)
+{
+	message(r, r->pinged, r->pinged, 64);
+}
+
+/* Resets the endpoint whose peer is stopped, and connects it with another one of this process. */
+static void use_again(struct round *r)
+{
+	DAT_EVD_HANDLE connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+
+	CHECK_DAT(dat_ep_reset(r->busy.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, my.recv, my.request, connect, NULL, &r->mate), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(r->busy.ep, r->qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(r->cr_evd), r->mate, 0, NULL), DAT_SUCCESS);
+	API_CONN(connect, r->mate, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(my.connect, r->busy.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	message(r, r->busy.ep, r->mate, LENGTH);
+	message(r, r->mate, r->busy.ep, LENGTH);
 }
 
 /* Waits for the event of the end, and for the completions of everything that was posted. */
@@ -292,6 +313,7 @@ static bool make_call(struct round *r, enum call call)
 
 	switch (call) {
 	case ABRUPT:
+	case RESET:
 		CHECK_DAT(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 		return true;
 	case GRACEFUL:
@@ -345,6 +367,8 @@ static void finish(struct round *r, pid_t pid, enum call call, bool cont)
 		(void)dat_ep_disconnect(r->busy.ep, DAT_CLOSE_ABRUPT_FLAG);
 	over(r);
 	ping(r);
+	if (call == RESET)
+		use_again(r);
 	if (!cont) {
 		check_kill(pid);
 		return;
@@ -352,6 +376,10 @@ static void finish(struct round *r, pid_t pid, enum call call, bool cont)
 	memset(my.in.mem, PATTERN, LENGTH);
 	goes_on(pid, my.in.mem);
 	ping(r);
+	if (call == RESET) {
+		message(r, r->busy.ep, r->mate, LENGTH);
+		message(r, r->mate, r->busy.ep, LENGTH);
+	}
 }
 
 static void round_open(struct round *r)
@@ -359,7 +387,7 @@ static void round_open(struct round *r)
 	memset(r, 0, sizeof(*r));
 	open_side();
 	r->other = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
-	r->ball = api_buf(64, DAT_MEM_PRIV_ALL_FLAG);
+	r->ball = api_buf(LENGTH, DAT_MEM_PRIV_ALL_FLAG);
 	r->cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	r->psp = api_listen(r->cr_evd, DAT_PSP_CONSUMER_FLAG, &r->qual);
 }

@@ -73,6 +73,7 @@ SOFT_API_TESTS = \
 	tests/soft/established_test \
 	tests/soft/fork_test \
 	tests/soft/gone_test \
+	tests/soft/held_test \
 	tests/soft/hostile_test \
 	tests/soft/hostile/skip_test \
 	tests/soft/hostile/peer_test \
@@ -206,6 +207,9 @@ tests_soft_secret_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_outlast_test_SOURCES = tests/soft/outlast_test.c
 tests_soft_outlast_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_outlast_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_held_test_SOURCES = tests/soft/held_test.c
+tests_soft_held_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_held_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_stop_test_SOURCES = tests/soft/stop_test.c
 tests_soft_stop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_stop_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la

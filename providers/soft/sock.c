@@ -14,6 +14,8 @@
 #include "pending.h"
 #include "tick.h"
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +35,10 @@ struct soft_out {
 	unsigned char bytes[];
 };
 
+#ifndef SO_PEERPIDFD /* since Linux 6.5 */
+#define SO_PEERPIDFD 77
+#endif
+
 #define END_LEN offsetof(struct soft_msg, intro)
 
 socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *realm, const char *key,
@@ -48,21 +54,78 @@ socklen_t soft_listener_name(struct sockaddr_storage *sa, const char *realm, con
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
+static uid_t unmapped_uid = 65534; /* what the kernel shows for users that a user namespace does not map */
+static pthread_once_t unmapped_known = PTHREAD_ONCE_INIT;
+
+static void unmapped_read(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/overflowuid", "re");
+	unsigned int uid;
+
+	if (file && fscanf(file, "%u", &uid) == 1)
+		unmapped_uid = uid;
+	if (file)
+		fclose(file);
+}
+
+/* Returns true if this user namespace has a number for every user, as the first one has. */
+static bool users_are_mapped(void)
+{
+	FILE *file = fopen("/proc/self/uid_map", "re");
+	unsigned int first, outside, count;
+	bool mapped = file && fscanf(file, "%u %u %u", &first, &outside, &count) == 3 && !first && count == UINT32_MAX;
+
+	if (file)
+		fclose(file);
+	return mapped;
+}
+
+/*
+ * Returns true if a signal may be sent to the process at the other end, for which the kernel compares the users themselves. Before
+ * Linux 6.5 the process is found by its number, which another process may have got if that one has ended.
+ */
+static bool may_be_signalled(int fd, pid_t pid)
+{
+	int handle = -1;
+	socklen_t len = sizeof handle;
+	bool may;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &handle, &len) < 0)
+		return pid > 0 && kill(pid, 0) == 0;
+	may = syscall(SYS_pidfd_send_signal, handle, 0, NULL, 0) == 0;
+	close(handle);
+	return may;
+}
+
+/* Returns true if the process is of our user, although a user namespace shows all users that it does not map by one number. */
+static bool is_ours(int fd, const struct ucred *cred)
+{
+	pthread_once(&unmapped_known, unmapped_read);
+	return cred->uid != unmapped_uid || users_are_mapped() || may_be_signalled(fd, cred->pid);
+}
+
 bool soft_same_user(int fd, pid_t *pid)
 {
-	static struct log_limit stranger;
+	static struct log_limit stranger, unknown;
 	struct ucred cred;
 	socklen_t len = sizeof cred;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return false;
 	*pid = cred.pid;
-	if (cred.uid == geteuid())
+	if (cred.uid != geteuid())
+		soft_log_limited(
+			&stranger, 1,
+			"soft: process %d of user %u is refused: soft connects processes of one user (this is user %u)",
+			(int)cred.pid, (unsigned int)cred.uid, (unsigned int)geteuid());
+	else if (is_ours(fd, &cred))
 		return true;
-	soft_log_limited(
-		&stranger, 1,
-		"soft: process %d of user %u is refused: soft connects processes of one user (this is user %u)",
-		(int)cred.pid, (unsigned int)cred.uid, (unsigned int)geteuid());
+	else
+		soft_log_limited(
+			&unknown, 1,
+			"soft: process %d is refused: in this user namespace user %u may be any user; "
+			"map the user, or share the PID namespace",
+			(int)cred.pid, (unsigned int)cred.uid);
 	return false;
 }
 

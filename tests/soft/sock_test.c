@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A socket between two IAs, without the IAs: its end, messages that had arrived and were not read, and sends for which
- * the kernel has no memory.
+ * A socket between two IAs, without the IAs: its end, messages that had arrived and were not read, sends for which
+ * the kernel has no memory, and whose process is at the other end.
  *
  * The program defines sendmsg() and syscall() in place of those of the C library, and they call the real ones.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -214,6 +216,77 @@ static void peer_that_has_gone_has_gone(void)
 	CHECK(!soft_sockets_retry(ia));
 }
 
+/* ------------------------------------------------------------------ whose the other end is */
+
+#define STRANGER 12345u
+
+static int listener;
+
+/* Connects as the user, once it is told to, and stays until it is told to end. */
+static void connect_as(void *user)
+{
+	const uid_t uid = *(uid_t *)user;
+	struct sockaddr_un name;
+	socklen_t len = sizeof(name);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	REQUIRE(getsockname(listener, (struct sockaddr *)&name, &len) == 0);
+	if (uid != geteuid())
+		REQUIRE(setresuid(uid, uid, uid) == 0);
+	check_await(CHECK_PARENT);
+	CHECK(connect(fd, (struct sockaddr *)&name, len) == 0);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	close(fd);
+}
+
+/* Accepts a connection from a stranger, and one from our user, in a user namespace that maps neither. Reports what it could do. */
+static void look_at_users(void *arg)
+{
+	bool there = !unshare(CLONE_NEWUSER);
+	pid_t pid;
+
+	(void)arg;
+	check_put(CHECK_PARENT, &there, sizeof(there));
+	for (int i = 0; i < 2 && there; i++) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+		REQUIRE(fd >= 0);
+		CHECK_EQ_INT(soft_same_user(fd, &pid), i);
+		close(fd);
+	}
+}
+
+static void user_that_a_namespace_does_not_map_is_told_from_others(void)
+{
+	const struct sockaddr_un any = { .sun_family = AF_UNIX };
+	uid_t users[2] = { STRANGER, geteuid() };
+	pid_t peers[2], namespace;
+	bool there;
+
+	if (geteuid())
+		check_skip("only root can become another user");
+	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	/* the kernel chooses an abstract name */
+	REQUIRE(bind(listener, (const struct sockaddr *)&any, sizeof(any.sun_family)) == 0 && listen(listener, 2) == 0);
+	for (int i = 0; i < 2; i++)
+		peers[i] = check_fork(connect_as, &users[i]);
+	namespace = check_fork(look_at_users, NULL);
+	check_get(namespace, &there, sizeof(there));
+	for (int i = 0; i < 2; i++) {
+		check_signal(peers[i]);
+		check_await(peers[i]);
+	}
+	check_join(namespace);
+	for (int i = 0; i < 2; i++) {
+		check_signal(peers[i]);
+		check_join(peers[i]);
+	}
+	close(listener);
+	if (!there)
+		check_skip("the system does not let this process make a user namespace");
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(notification_that_was_not_read_outlives_its_socket),
 	CHECK_TEST(notification_that_there_is_no_memory_for_is_sent_later),
@@ -221,6 +294,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(message_that_waited_arrives_whole),
 	CHECK_TEST(notification_that_was_not_sent_outlives_its_socket),
 	CHECK_TEST(peer_that_has_gone_has_gone),
+	CHECK_TEST(user_that_a_namespace_does_not_map_is_told_from_others),
 	CHECK_END,
 };
 

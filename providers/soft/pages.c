@@ -167,6 +167,26 @@ static enum verdict ask_text(struct range *range)
 	return verdict;
 }
 
+/*
+ * Returns true if /proc knows the processes by the numbers that this process knows them by. That of another PID namespace, such as
+ * one around a container, shows other processes under these numbers.
+ */
+static bool proc_is_ours(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	int own = 0, inner, n = 0;
+	char *line = NULL;
+	size_t size = 0;
+
+	/* one number for each PID namespace of this process, from that of /proc inwards */
+	while (status && n <= 0 && getline(&line, &size, status) >= 0)
+		n = sscanf(line, "NSpid: %d %d", &own, &inner);
+	free(line);
+	if (status)
+		fclose(status);
+	return n == 1 && own == getpid();
+}
+
 bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_backing *backing)
 {
 	struct mapping map;
@@ -174,6 +194,8 @@ bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_back
 	FILE *maps;
 	bool found;
 
+	if (!proc_is_ours())
+		return false;
 	snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
 	maps = fopen(name, "re");
 	if (!maps)

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The checks of the process's memory: all the ways of asking the kernel give the same results. */
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -207,11 +213,65 @@ static void asking_brings_no_page_in(void)
 	munmap(large, size);
 }
 
+/* The first process of a PID namespace. It ends with the test. */
+static void be_first(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* Forks a process that has the number `pid` in the PID namespace of the next children. Returns -1 with errno. */
+static pid_t fork_as(pid_t pid)
+{
+	const struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1 };
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/*
+ * A process in a PID namespace of its own has the number of this one, and /proc is that of this one. At the same place as here
+ * it has a mapping of another file, which is not found by /proc, because it would be ours.
+ */
+static void other_namespaces_list_of_processes_is_not_believed(void)
+{
+	struct soft_backing backing;
+	const pid_t pid = getpid();
+	unsigned char *shared;
+	pid_t first, same;
+	int status;
+
+	shared = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, memfd_create("ours", MFD_CLOEXEC), 0);
+	REQUIRE(shared != MAP_FAILED && soft_pages_backing(pid, (uintptr_t)shared, page, &backing));
+	if (unshare(CLONE_NEWPID))
+		check_skip("the system does not let this process make a PID namespace");
+	first = fork();
+	if (!first)
+		be_first();
+	same = fork_as(pid);
+	if (!same) {
+		mmap(shared, page, PROT_READ, MAP_SHARED | MAP_FIXED, memfd_create("theirs", MFD_CLOEXEC), 0);
+		_exit(getpid() != pid ? 2 : soft_pages_backing(getpid(), (uintptr_t)shared, page, &backing));
+	}
+	if (same < 0)
+		status = -1;
+	else
+		REQUIRE(waitpid(same, &status, 0) == same);
+	kill(first, SIGKILL);
+	waitpid(first, NULL, 0);
+	if (status == -1)
+		check_skip("the system does not let this process choose the number of a process");
+	CHECK(WIFEXITED(status));
+	CHECK_EQ_INT(WEXITSTATUS(status), 0);
+	munmap(shared, page);
+}
+
 static const struct check_test tests[] = { CHECK_TEST(kernel_is_asked_for_each_mapping),
 					   CHECK_TEST(list_of_mappings_says_the_same),
 					   CHECK_TEST(shared_mapping_of_a_file_is_told),
 					   CHECK_TEST(mapping_of_a_process_is_found_with_its_file),
 					   CHECK_TEST(what_is_not_mapped_is_found_without_proc),
+					   CHECK_TEST(other_namespaces_list_of_processes_is_not_believed),
 					   CHECK_TEST(asking_brings_no_page_in), CHECK_END };
 
 static const struct check_suite pages = {

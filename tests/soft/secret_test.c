@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that its peers may not trace, because it is not dumpable (prctl(2)). The kernel refuses the copies that a peer would
- * make by itself, so the process's own thread makes them: transfers work as ever, and no memory beside the region is in reach.
+ * A process that its peer may not trace: because it is not dumpable (prctl(2)), because the peer is in another user namespace or
+ * in a PID namespace in which the process has no number, or because Yama forbids it. The kernel refuses the copies that the peer
+ * would make by itself, so the process's own thread makes them: transfers work as ever, and no memory beside the region is in
+ * reach.
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -23,9 +28,55 @@ struct victim {
 	pid_t pid;
 };
 
+/* What stands between the two. The same in both processes. */
+static struct way {
+	bool hidden;	/* the process is not dumpable */
+	int namespaces; /* new ones of the peer */
+} way;
+
 static unsigned char secret[SECRET];
 static struct api_end end;
 static struct api_buf buf;
+
+/* Gives up all capabilities, as most programs have none: a process with CAP_SYS_PTRACE may trace all others. */
+static void be_anybody(void)
+{
+	const struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	REQUIRE(syscall(SYS_capset, &head, none) == 0);
+}
+
+/* Enters the namespaces. A PID namespace has its first process only after the next fork(). */
+static bool enter_namespaces(void)
+{
+	return !way.namespaces || !unshare(way.namespaces);
+}
+
+static void peer(void *arg);
+
+/* Does what the peer does, in the first process of the PID namespace if there is one. */
+static void be_peer(void *arg)
+{
+	bool there = enter_namespaces();
+	int status;
+	pid_t pid;
+
+	check_put(CHECK_PARENT, &there, sizeof(there));
+	if (!there)
+		return;
+	be_anybody();
+	if (!(way.namespaces & CLONE_NEWPID)) {
+		peer(arg);
+		return;
+	}
+	pid = fork();
+	if (!pid) {
+		peer(arg);
+		exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
 
 static void peer(void *arg)
 {
@@ -43,7 +94,7 @@ static void peer(void *arg)
 	api_connect_to(&end, &victim.offer.address, victim.offer.qual);
 	remote = (struct iovec){ (void *)(uintptr_t)victim.secret, SECRET };
 	CHECK(process_vm_readv(victim.pid, &local, 1, &remote, 1, 0) == -1);
-	CHECK_EQ_INT(errno, EPERM);
+	CHECK_EQ_INT(errno, way.namespaces & CLONE_NEWPID ? ESRCH : EPERM);
 	for (size_t i = 0; i < SIZE; i++)
 		buf.mem[i] = (unsigned char)(i * 7);
 	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), api_offer_part(&victim.offer, 0, SIZE), 1, 0), DAT_SUCCESS);
@@ -61,14 +112,16 @@ static void peer(void *arg)
 	api_close();
 }
 
-static void process_that_is_not_dumpable_is_reached_in_its_regions_only(void)
+static void be_victim(void *arg)
 {
-	pid_t other = check_fork(peer, NULL);
 	struct victim me = { .pid = getpid() };
 	struct api_buf in;
 	DAT_EVD_HANDLE cr_evd;
 
-	REQUIRE(prctl(PR_SET_DUMPABLE, 0) == 0);
+	(void)arg;
+	be_anybody();
+	if (way.hidden)
+		REQUIRE(prctl(PR_SET_DUMPABLE, 0) == 0);
 	memset(secret, 0x5a, SECRET);
 	api_open();
 	api_end_make(&end, NULL);
@@ -78,11 +131,11 @@ static void process_that_is_not_dumpable_is_reached_in_its_regions_only(void)
 	api_offer_make(&me.offer, cr_evd, &buf);
 	me.secret = (DAT_VADDR)(uintptr_t)secret;
 	REQUIRE_DAT(api_recv(end.ep, &in, 0, SIZE, 5), DAT_SUCCESS);
-	check_put(other, &me, sizeof(me));
+	check_put(CHECK_PARENT, &me, sizeof(me));
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	API_DTO(end.recv, end.ep, 5, DAT_DTO_SUCCESS, SIZE);
-	check_await(other);
+	check_await(CHECK_PARENT);
 	for (size_t i = 0; i < SIZE; i++)
 		if (buf.mem[i] != (unsigned char)(i * 7) || in.mem[i] != buf.mem[i]) {
 			CHECK_FAIL("byte %zu has not come", i);
@@ -91,22 +144,81 @@ static void process_that_is_not_dumpable_is_reached_in_its_regions_only(void)
 	for (size_t i = 0; i < SECRET; i++)
 		CHECK_EQ_INT(secret[i], 0x5a);
 	API_CONN_OVER(end.connect, end.ep);
+	api_close();
+}
+
+/* Neither process is this one, because none of them gets back what it gives up. */
+static void is_reached_in_its_regions_only(void)
+{
+	pid_t other = check_fork(be_peer, NULL), victim;
+	struct victim it;
+	bool there;
+
+	check_get(other, &there, sizeof(there));
+	if (!there) {
+		check_join(other);
+		check_skip("the system does not let this process make a namespace");
+	}
+	victim = check_fork(be_victim, NULL);
+	check_get(victim, &it, sizeof(it));
+	check_put(other, &it, sizeof(it));
+	check_await(other);
+	check_signal(victim);
+	check_join(victim);
 	check_join(other);
 }
 
-/* Without capabilities, as most programs are: a process with CAP_SYS_PTRACE may trace all others. */
-static int be_anybody(void)
+static void process_that_is_not_dumpable_is_reached_in_its_regions_only(void)
 {
-	const struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	way = (struct way){ .hidden = true };
+	is_reached_in_its_regions_only();
+}
 
-	return unsetenv("OPENDAT_TEST_IA") || syscall(SYS_capset, &head, none);
+static void peer_in_a_user_namespace_reaches_the_regions_only(void)
+{
+	way = (struct way){ .namespaces = CLONE_NEWUSER };
+	is_reached_in_its_regions_only();
+}
+
+static void peer_in_a_pid_namespace_reaches_the_regions_only(void)
+{
+	way = (struct way){ .namespaces = CLONE_NEWPID };
+	is_reached_in_its_regions_only();
+}
+
+/* Returns what Yama allows: 0 is everything, which holds for a kernel without it as well. */
+static int yama(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = 0;
+
+	if (file) {
+		(void)!fscanf(file, "%d", &scope);
+		fclose(file);
+	}
+	return scope;
+}
+
+static void peer_that_yama_restrains_reaches_the_regions_only(void)
+{
+	if (!yama())
+		check_skip("Yama does not restrain processes here (kernel.yama.ptrace_scope)");
+	way = (struct way){ 0 };
+	is_reached_in_its_regions_only();
+}
+
+static int over_soft(void)
+{
+	return unsetenv("OPENDAT_TEST_IA");
 }
 
 static const struct check_test tests[] = {
 	CHECK_TEST(process_that_is_not_dumpable_is_reached_in_its_regions_only),
+	CHECK_TEST(peer_in_a_user_namespace_reaches_the_regions_only),
+	CHECK_TEST(peer_in_a_pid_namespace_reaches_the_regions_only),
+	CHECK_TEST(peer_that_yama_restrains_reaches_the_regions_only),
 	CHECK_END
 };
-static const struct check_suite suite = { .name = "secrets", .init = be_anybody, .teardown = api_close, .tests = tests };
+static const struct check_suite suite = { .name = "secrets", .init = over_soft, .teardown = api_close, .tests = tests };
 
 CHECK_SUITES(&suite);

@@ -139,6 +139,13 @@ int conf_filter(struct conf *conf, const char *value);
 bool conf_serves_20(const struct conf *conf, const struct conf_entry *e);
 
 /*
+ * The same, but of each wrapper in question the function says whether the library, which has the name of one of OpenDAT's, really
+ * serves 2.0. An older one does not. The registry does not ask, because the wrapper itself refuses the program with the reason.
+ */
+typedef bool conf_wrapper_fn(const struct conf_entry *wrapper);
+bool conf_serves_20_with(const struct conf *conf, const struct conf_entry *e, conf_wrapper_fn *wrapper_has_20);
+
+/*
  * Finds the next variable of the environment that begins with DAT_, that no library reads, and whose
  * name resembles one that is read, such as DAT_OVERIDE. Begin with *at = 0. Returns the name that was
  * meant and copies the mistyped one to name[size], or returns NULL if there are no more. The

@@ -45,43 +45,55 @@ static bool is_said(const struct conf *conf, const char *name, size_t length)
 	return false;
 }
 
-static bool serves_20(const struct conf *conf, const struct conf_entry *e, int *looks);
+/* One question: what it takes to answer, and how many looks it has taken. */
+struct question {
+	const struct conf *conf;
+	conf_wrapper_fn *wrapper_has_20;
+	int looks;
+};
+
+static bool serves_20(struct question *ask, const struct conf_entry *e);
 
 /*
  * Returns whether the adapter that a wrapper's instance data begin with serves programs of 2.0. Returns true as well if there is no
  * such adapter: then the wrapper tells the program the reason.
  */
-static bool beneath_serves_20(const struct conf *conf, const struct conf_entry *wrapper, int *looks)
+static bool beneath_serves_20(struct question *ask, const struct conf_entry *wrapper)
 {
 	const char *name = wrapper->ia_params + strspn(wrapper->ia_params, " \t");
 	size_t length = strcspn(name, " \t");
 	const struct conf_entry *e;
 	bool found = false;
 
-	if (++*looks > LOOKS_MAX || is_said(conf, name, length))
+	if (++ask->looks > LOOKS_MAX || is_said(ask->conf, name, length))
 		return true;
-	for (e = conf->entries; e; e = e->next) {
+	for (e = ask->conf->entries; e; e = e->next) {
 		if (e->skip != CONF_USED || strncmp(e->name, name, length) != 0 || e->name[length])
 			continue;
-		if (serves_20(conf, e, looks))
+		if (serves_20(ask, e))
 			return true;
 		found = true;
 	}
 	return !found;
 }
 
-static bool serves_20(const struct conf *conf, const struct conf_entry *e, int *looks)
+static bool serves_20(struct question *ask, const struct conf_entry *e)
 {
-	if (e->skip != CONF_USED || e->major != 1 || is_said(conf, e->name, strlen(e->name)))
+	if (e->skip != CONF_USED || e->major != 1 || is_said(ask->conf, e->name, strlen(e->name)))
 		return false;
 	if (is_one_of(e->library, wrappers, COUNT(wrappers)))
-		return beneath_serves_20(conf, e, looks);
+		return beneath_serves_20(ask, e) && (!ask->wrapper_has_20 || ask->wrapper_has_20(e));
 	return is_one_of(e->library, libraries, COUNT(libraries));
 }
 
 bool conf_serves_20(const struct conf *conf, const struct conf_entry *e)
 {
-	int looks = 0;
+	return conf_serves_20_with(conf, e, NULL);
+}
 
-	return serves_20(conf, e, &looks);
+bool conf_serves_20_with(const struct conf *conf, const struct conf_entry *e, conf_wrapper_fn *wrapper_has_20)
+{
+	struct question ask = { conf, wrapper_has_20, 0 };
+
+	return serves_20(&ask, e);
 }

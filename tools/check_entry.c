@@ -20,6 +20,7 @@
 #include "dat20.h"
 #include "names.h"
 #include "probe.h"
+#include "serves20.h"
 #include "registry/loader_why.h"
 
 /* A library that could not be loaded, and need not be tried again for every line that names it. */
@@ -460,7 +461,7 @@ static void verdict_add(struct check *c, const struct conf_entry *e, const struc
 				   address != NULL ? ", address " : "",
 				   address != NULL ? address : "",
 				   c->peer_qual != 0 ? ", peer reached" : "",
-				   conf_serves_20(&c->conf, e) ? "; also for uDAPL 2.0" : ""),
+				   serves_20(&c->conf, e) ? "; also for uDAPL 2.0" : ""),
 			  NULL);
 	else if (!ended || stage == NULL || r->status != 0)
 		crash_add(c, e, stage, r);

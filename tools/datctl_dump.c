@@ -16,10 +16,8 @@
 
 #include "cli.h"
 #include "datctl.h"
+#include "dump.h"
 #include "registry/loader.h"
-
-typedef bool (*dump_fn)(void (*init)(const DAT_PROVIDER_INFO *info, const char *params),
-			void (*line)(void *arg, const char *key, const char *value), void *arg);
 
 const char datctl_dump_help[] =
 	"Usage: datctl dump PLUGIN.so\n"
@@ -35,6 +33,7 @@ const char datctl_dump_help[] =
 	"  needs, traits  its feature bits\n"
 	"  size.X    the size of its own object X\n"
 	"  op.X      present, default (libdatp's own is used) or missing (it is required)\n"
+	"  apis      the versions of uDAPL whose programs it serves\n"
 	"  ignored   how many of its ops this libdatp is too old to know; only if there are some\n"
 	"\n"
 	"Exit status: 0 the plugin loads, 1 it is not a plugin or is refused, 2 the command line\n"
@@ -78,7 +77,7 @@ static bool print_plugin(void)
 	DAT_PROVIDER_INIT_FUNC init = (DAT_PROVIDER_INIT_FUNC)(uintptr_t)loader_symbol(
 		library, DAT_PROVIDER_INIT_FUNC_STR);
 	void *fini = loader_symbol(library, DAT_PROVIDER_FINI_FUNC_STR);
-	dump_fn dump = (dump_fn)(uintptr_t)loader_symbol(library, "datp_plugin_dump");
+	dump_fn *dump = (dump_fn *)(uintptr_t)loader_symbol(library, "datp_plugin_dump");
 	bool loads = true;
 
 	printf("init=%s\n", init ? "present" : "missing");

@@ -3,7 +3,7 @@
  * datctl list: the adapters of the static registry, in its order.
  *
  * The files are read with the registry's own parser, so the list shows what a program gets. No
- * provider is loaded.
+ * provider is loaded but wrappers, in a child process, which are asked whether they serve programs of 2.0.
  *
  * Invariant: one line for each adapter on stdout. The heading is printed on a terminal only, and
  * lines of the files that were skipped are reported on stderr.
@@ -18,6 +18,7 @@
 #include "cli.h"
 #include "datctl.h"
 #include "json.h"
+#include "serves20.h"
 #include "registry/conf.h"
 
 #define DIAGS_SHOWN 8
@@ -62,7 +63,7 @@ static char *place(const struct conf *conf, const struct conf_entry *e)
 {
 	char *where = conf->builtin && strcmp(e->file, "built-in") == 0 ?
 		      cli_text("built-in") : cli_text("%s:%u", e->file, e->line);
-	const char *also = conf_serves_20(conf, e) ? ", also for uDAPL 2.0" : "";
+	const char *also = serves_20(conf, e) ? ", also for uDAPL 2.0" : "";
 	char *tuned;
 
 	if (!is_for_programs_of_12(e) && !is_for_programs_of_20(e))
@@ -151,7 +152,7 @@ static void print_json(const struct conf *conf)
 		json_string("name", e->name);
 		json_string("api", api);
 		json_bool("for_udapl_12", is_for_programs_of_12(e));
-		json_bool("for_udapl_20", is_for_programs_of_20(e) || conf_serves_20(conf, e));
+		json_bool("for_udapl_20", is_for_programs_of_20(e) || serves_20(conf, e));
 		json_bool("hidden", e->hidden != CONF_SHOWN);
 		json_bool("thread_safe", e->thread_safe);
 		json_string("library", e->library);

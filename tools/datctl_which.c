@@ -19,6 +19,7 @@
 #include "datctl.h"
 #include "json.h"
 #include "probe.h"
+#include "serves20.h"
 #include "registry/loader.h"
 
 const char datctl_which_help[] =
@@ -188,7 +189,7 @@ static int entry_print(const struct conf *conf, struct conf_entry *e, bool json)
 		json_string("path", path);
 		json_string("why_not", path != NULL ? NULL : why);
 		json_bool("hidden", e->hidden != CONF_SHOWN);
-		json_bool("also_for_udapl_20", conf_serves_20(conf, e));
+		json_bool("also_for_udapl_20", serves_20(conf, e));
 		json_end();
 	} else {
 		printf("%s  u%u.%u %s  %s:%u\n", e->name, e->major, e->minor,
@@ -198,7 +199,7 @@ static int entry_print(const struct conf *conf, struct conf_entry *e, bool json)
 		printf("  %s -> %s\n", e->library, path != NULL ? path : "not found");
 		if (libdat2 != NULL)
 			printf("  libdat2.so.2 -> %s\n", libdat2);
-		if (conf_serves_20(conf, e))
+		if (serves_20(conf, e))
 			printf("  also for programs of uDAPL 2.0\n");
 		if (e->hidden != CONF_SHOWN)
 			printf("  hidden from programs by DAT_PROVIDERS\n");

@@ -40,6 +40,7 @@ datctl_SOURCES = \
 	tools/datctl_report.c \
 	tools/datctl_show.c \
 	tools/datctl_which.c \
+	tools/dump.h \
 	tools/devices.c \
 	tools/devices.h \
 	tools/explain.h \
@@ -56,6 +57,8 @@ datctl_SOURCES = \
 	tools/ping_run20.c \
 	tools/probe.c \
 	tools/probe.h \
+	tools/serves20.c \
+	tools/serves20.h \
 	tools/show.h \
 	tools/show_attr.c \
 	tools/show_attr20.c

@@ -109,6 +109,34 @@ list_shows_entries_of_other_versions()
 	prints '^later       u3[.]0 .*:2, neither for uDAPL 1.2 nor for 2.0$'
 }
 
+# A wrapper that was built before wrappers served 2.0 has the name of ours; what wraps it, or an adapter of 1.2, does not serve 2.0 either.
+an_older_wrapper_does_not_serve_20()
+{
+	mkdir -p "$dir/old"
+	cp "$PWD/.libs/watch_sdk07.so" "$dir/old/libdat-trace.so"
+	with_conf "$soft0" "old u1.2 nonthreadsafe default $dir/old/libdat-trace.so opendat.1.0 \"soft0\" \"\"" \
+		"over u1.2 nonthreadsafe default $PWD/.libs/libdat-trace.so opendat.1.0 \"old\" \"\"" \
+		"ours u1.2 nonthreadsafe default $PWD/.libs/libdat-trace.so opendat.1.0 \"soft0\" \"\""
+	run ./datctl list
+	prints '^old    u1.2 .*:2$'
+	prints '^over   u1.2 .*:3$'
+	prints '^ours   u1.2 .*:4, also for uDAPL 2.0$'
+	run ./datctl list --json
+	[ "$(grep -c '"for_udapl_20": true' "$out")" -eq 2 ] || fails 'not two adapters are for 2.0'
+	run ./datctl which old
+	! grep -q 'also for programs' "$out" || fails 'it is for 2.0'
+	run ./datctl check
+	prints '^ok    old +opened, .*, memory registered$'
+	prints '^ok    ours .*; also for uDAPL 2.0$'
+	run ./datctl dump "$dir/old/libdat-trace.so"
+	prints '^apis=1.2$'
+	run ./datctl dump .libs/libdat-trace.so
+	prints '^apis=1.2 2.0$'
+	run ./datctl dump .libs/libdatsoft.so
+	prints '^apis=1.2 2.0$'
+	restore_conf
+}
+
 # A line that says 2.0 decides alone what its name means for programs of 2.0.
 a_line_of_12_that_serves_20_is_marked()
 {
@@ -502,7 +530,7 @@ json_may_stand_behind_the_adapter()
 tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_line \
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
-	list_shows_entries_of_other_versions a_line_of_12_that_serves_20_is_marked \
+	list_shows_entries_of_other_versions a_line_of_12_that_serves_20_is_marked an_older_wrapper_does_not_serve_20 \
 	which_knows_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
 	list_and_show_speak_json report_holds_what_helps_and_no_secret report_tells_driver_firmware_and_model_of_each_device completion_offers_commands_options_and_adapters \

@@ -27,6 +27,7 @@ TESTS += $(TOOLS_TESTS)
 endif
 EXTRA_DIST += $(TOOLS_TESTS) tests/tools/tap.sh
 $(TOOLS_TESTS:.sh=.log): datctl$(EXEEXT) datperf$(EXEEXT) examples/exchange$(EXEEXT)
+tests/tools/datctl.log: libdat-trace.la watch_sdk07.la
 tests/tools/log.log: tests/unit/registry_probe$(EXEEXT) tests/api/srq_test$(EXEEXT) tests/soft/hostile/peer_test$(EXEEXT)
 check_PROGRAMS += tests/tools/rogue
 tests_tools_rogue_SOURCES = tests/tools/rogue.c

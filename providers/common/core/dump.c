@@ -96,6 +96,7 @@ void dump_plugin(const struct dump_output *output, const void *what)
 #define X(op, fn) say_op(output, #op, ops.op, "default");
 	OPTIONAL_OPS(X)
 #undef X
+	dump_say(output, "apis", "1.2 2.0"); /* the edges of libdatp */
 	if (size > sizeof(ops))
 		dump_say(output, "ignored", "%zu", (size - sizeof(ops)) / sizeof(void (*)(void)));
 }

@@ -46,6 +46,7 @@ static void dump_wrapper(const struct dump_output *output, const void *what)
 	REQUIRED_OPS(X)
 	OPTIONAL_OPS(X)
 #undef X
+	dump_say(output, "apis", total.apis & DATP_WRAP_API_20 ? "1.2 2.0" : "1.2");
 }
 
 /* Returns the edge for programs of the line's version, or NULL, after plugin_refuse(), if the wrapper does not serve them. */

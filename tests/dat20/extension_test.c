@@ -14,23 +14,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
 
-#include "tests/dat20/adapter20.h"
-#include "tests/dat20/report20.h"
+#include "tests/dat20/pair20.h"
 
-enum { SIZE = 4096, WORD = 2048, SECONDS = 20000000, RECEIVES = 8, ADDS = 300, BUSY_ADDS = 300000 };
+enum { SIZE = 4096, WORD = 2048, ADDS = 300, BUSY_ADDS = 300000 };
 
 /* What a process has: one endpoint at a time, and memory with three kinds of rights. */
 static struct side {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE async, dto, conn, requests;
-	DAT_PSP_HANDLE psp;
 	DAT_EP_HANDLE ep;
 	DAT_LMR_HANDLE lmr[3];
 	DAT_LMR_CONTEXT local[3];
@@ -44,63 +38,22 @@ static union {
 	_Atomic uint64_t words[SIZE / 8];
 } memory __attribute__((aligned(SIZE)));
 
-static int talk;
-
-static void put(const void *what, size_t size)
-{
-	if (write(talk, what, size) != (ssize_t)size)
-		exit(98);
-}
-
-static void get(void *what, size_t size)
-{
-	if (read(talk, what, size) != (ssize_t)size)
-		exit(97);
-}
-
 /* ------------------------------------------------------------------ both sides */
 
 static void make_memory(int which, int privileges)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = memory.bytes };
 
-	SUCCEEDS(dat_lmr_create(me.ia, DAT_MEM_TYPE_VIRTUAL, region, SIZE, me.pz, (DAT_MEM_PRIV_FLAGS)privileges,
+	SUCCEEDS(dat_lmr_create(my.ia, DAT_MEM_TYPE_VIRTUAL, region, SIZE, my.pz, (DAT_MEM_PRIV_FLAGS)privileges,
 				DAT_VA_TYPE_VA, &me.lmr[which], &me.local[which], &me.remote[which], NULL, NULL));
 }
 
 static void open_side(void)
 {
-	SUCCEEDS(dat_ia_open((DAT_NAME_PTR)(uintptr_t)adapter, 8, &me.async, &me.ia));
-	if (differs)
-		exit(96);
-	SUCCEEDS(dat_pz_create(me.ia, &me.pz));
-	SUCCEEDS(dat_evd_create(me.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | DAT_IB_EVD_EXTENSION_FLAG,
-				&me.dto));
-	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &me.conn));
-	SUCCEEDS(dat_evd_create(me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &me.requests));
+	pair_open(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | DAT_IB_EVD_EXTENSION_FLAG);
 	make_memory(ALL, DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC);
 	make_memory(NO_ATOMICS, DAT_MEM_PRIV_ALL_FLAG);
 	make_memory(READ_ONLY, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
-}
-
-static void make_ep(DAT_SRQ_HANDLE srq)
-{
-	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
-			     .max_message_size = SIZE,
-			     .max_rdma_size = SIZE,
-			     .max_recv_dtos = srq ? 0 : RECEIVES,
-			     .max_request_dtos = 16,
-			     .max_recv_iov = 1,
-			     .max_request_iov = 2,
-			     .max_rdma_read_in = 4,
-			     .max_rdma_read_out = 4,
-			     .max_rdma_read_iov = 1,
-			     .max_rdma_write_iov = 2 };
-
-	if (srq)
-		SUCCEEDS(dat_ep_create_with_srq(me.ia, me.pz, me.dto, me.dto, me.conn, srq, &attr, &me.ep));
-	else
-		SUCCEEDS(dat_ep_create(me.ia, me.pz, me.dto, me.dto, me.conn, &attr, &me.ep));
 }
 
 static DAT_LMR_TRIPLET piece(enum rights rights, size_t at, size_t length)
@@ -110,19 +63,6 @@ static DAT_LMR_TRIPLET piece(enum rights rights, size_t at, size_t length)
 				  .lmr_context = me.local[rights] };
 }
 
-static DAT_DTO_COOKIE cookie_of(DAT_UINT64 value)
-{
-	return (DAT_DTO_COOKIE){ .as_64 = value };
-}
-
-static void wait_for(DAT_EVD_HANDLE evd, DAT_EVENT *event)
-{
-	DAT_COUNT more;
-
-	memset(event, 0xa5, sizeof(*event));
-	SUCCEEDS(dat_evd_wait(evd, SECONDS, 1, event, &more));
-}
-
 /* Waits for the next event of a DTO, which has to be one of the extension and of this kind. */
 static const DAT_IB_EXTENSION_EVENT_DATA *extended(DAT_EVENT *event, DAT_IB_EXT_TYPE type, int operation,
 						   DAT_DTO_COMPLETION_STATUS status, DAT_UINT64 cookie)
@@ -130,9 +70,9 @@ static const DAT_IB_EXTENSION_EVENT_DATA *extended(DAT_EVENT *event, DAT_IB_EXT_
 	const DAT_IB_EXTENSION_EVENT_DATA *data = (const void *)event->event_extension_data;
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 
-	wait_for(me.dto, event);
+	wait_for(my.dto, event);
 	expect((int)event->event_number == (int)DAT_IB_DTO_EVENT, "the event is not one of the extension");
-	expect(event->evd_handle == me.dto && dto->ep_handle == me.ep, "the event names another EVD or endpoint");
+	expect(event->evd_handle == my.dto && dto->ep_handle == me.ep, "the event names another EVD or endpoint");
 	expect(dto->status == status && (int)data->status == (int)status, "the event has another status");
 	expect((int)dto->operation == operation, "the event has another operation");
 	expect(data->type == type, "the event has another type");
@@ -180,15 +120,6 @@ static uint64_t add(uint64_t value)
 	return memory.words[1];
 }
 
-static void end_connection(void)
-{
-	DAT_EVENT event;
-
-	SUCCEEDS(dat_ep_free(me.ep));
-	while (dat_evd_dequeue(me.dto, &event) == DAT_SUCCESS || dat_evd_dequeue(me.conn, &event) == DAT_SUCCESS)
-		;
-}
-
 /* The process has memory that its peers can map, if OPENDAT_TEST_MEMORY is memfd. */
 static int is_mapped(void)
 {
@@ -221,20 +152,14 @@ static void *add_often(void *word)
 static void accept_one(DAT_SRQ_HANDLE srq, int receives)
 {
 	DAT_LMR_TRIPLET sink = piece(ALL, 0, 64);
-	DAT_CR_ARRIVAL_EVENT_DATA *arrival;
-	DAT_EVENT event;
 
-	make_ep(srq);
+	me.ep = pair_endpoint(my.pz, srq, SIZE);
 	for (int i = 0; i < receives && srq; i++)
 		SUCCEEDS(dat_srq_post_recv(srq, 1, &sink, cookie_of(700 + (DAT_UINT64)i)));
 	for (int i = 0; i < receives && !srq; i++)
 		SUCCEEDS(dat_ep_post_recv(me.ep, 1, &sink, cookie_of(700 + (DAT_UINT64)i), DAT_COMPLETION_DEFAULT_FLAG));
 	put("r", 1);
-	wait_for(me.requests, &event);
-	arrival = &event.event_data.cr_arrival_event_data;
-	SUCCEEDS(dat_cr_accept(arrival->cr_handle, me.ep, 0, NULL));
-	wait_for(me.conn, &event);
-	expect(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "there is no connection");
+	pair_accept(me.ep);
 }
 
 /* What the peer reports about the next event of its receives. */
@@ -251,7 +176,7 @@ static void tell_event(void)
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
 	struct told told;
 
-	wait_for(me.dto, &event);
+	wait_for(my.dto, &event);
 	told = (struct told){ (int)event.event_number, (int)dto->operation, (int)data->type, (int)dto->status,
 			      dto->transfered_length,  data->val.immed.data, dto->user_cookie.as_64 };
 	put(&told, sizeof(told));
@@ -285,10 +210,10 @@ static void bind_word(DAT_MEM_PRIV_FLAGS rights)
 	DAT_RMR_HANDLE rmr;
 	DAT_EVENT event;
 
-	SUCCEEDS(dat_rmr_create(me.pz, &rmr));
+	SUCCEEDS(dat_rmr_create(my.pz, &rmr));
 	SUCCEEDS(dat_rmr_bind(rmr, me.lmr[ALL], &word, rights, DAT_VA_TYPE_VA, me.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
 			      &context));
-	wait_for(me.dto, &event);
+	wait_for(my.dto, &event);
 	expect(event.event_number == DAT_RMR_BIND_COMPLETION_EVENT, "the RMR is not bound");
 	put(&context, sizeof(context));
 }
@@ -311,7 +236,7 @@ static void serve(void)
 			accept_one(DAT_HANDLE_NULL, 0);
 			break;
 		case 's': /* accept, with an SRQ */
-			SUCCEEDS(dat_srq_create(me.ia, me.pz, &attr, &srq));
+			SUCCEEDS(dat_srq_create(my.ia, my.pz, &attr, &srq));
 			accept_one(srq, 2);
 			break;
 		case 'p': /* post one receive */
@@ -346,16 +271,15 @@ static void serve(void)
 			put(&(uint64_t){ add(7) }, sizeof(uint64_t));
 			break;
 		case 'f': /* the connection ends */
-			wait_for(me.conn, &event);
-			end_connection();
+			wait_for(my.conn, &event);
+			pair_end(me.ep);
 			if (srq)
 				SUCCEEDS(dat_srq_free(srq));
 			srq = DAT_HANDLE_NULL;
 			put("f", 1);
 			break;
 		default:
-			SUCCEEDS(dat_ia_close(me.ia, DAT_CLOSE_ABRUPT_FLAG));
-			exit(differs);
+			pair_leave();
 		}
 	}
 }
@@ -364,7 +288,7 @@ static void child(void)
 {
 	is_child = 1;
 	open_side();
-	SUCCEEDS(dat_psp_create_any(me.ia, &me.qual, me.requests, DAT_PSP_CONSUMER_FLAG, &me.psp));
+	SUCCEEDS(dat_psp_create_any(my.ia, &me.qual, my.requests, DAT_PSP_CONSUMER_FLAG, &my.psp));
 	tell_side();
 	hear_side();
 	serve();
@@ -381,17 +305,11 @@ static void ask(char order, void *answer, size_t size)
 
 static void connect_by(char order)
 {
-	DAT_EVENT event;
-	DAT_IA_ATTR attr;
 	char ready;
 
-	SUCCEEDS(dat_ia_query(me.ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
-	make_ep(DAT_HANDLE_NULL);
+	me.ep = pair_endpoint(my.pz, DAT_HANDLE_NULL, SIZE);
 	ask(order, &ready, 1);
-	SUCCEEDS(dat_ep_connect(me.ep, attr.ia_address_ptr, peer.qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
-				DAT_CONNECT_DEFAULT_FLAG));
-	wait_for(me.conn, &event);
-	expect(event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED, "there is no connection");
+	pair_connect(me.ep, peer.qual);
 }
 
 static void disconnect(void)
@@ -400,7 +318,7 @@ static void disconnect(void)
 
 	(void)dat_ep_disconnect(me.ep, DAT_CLOSE_ABRUPT_FLAG);
 	ask('f', &over, 1);
-	end_connection();
+	pair_end(me.ep);
 }
 
 /* The child's next event is of a receive with immediate data. */
@@ -437,7 +355,7 @@ static int attributes(void)
 	DAT_IA_ATTR attr;
 	int served = 0;
 
-	SUCCEEDS(dat_ia_query(me.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
+	SUCCEEDS(dat_ia_query(my.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider));
 	expect((attr.extension_supported == DAT_EXTENSION_IB) == !is_iwarp(), "other extensions are supported");
 	expect(attr.extension_version == 209, "the extensions have another version");
 	for (int i = 0; i < provider.num_provider_specific_attr; i++) {
@@ -647,15 +565,15 @@ static void refuses(void)
 		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), "too many segments");
 	returns(dat_ib_post_rdma_write_immed(me.ep, 1, &sink, cookie_of(1), &narrow, 1, none), ERROR(DAT_LENGTH_ERROR, 0),
 		"a write beyond its target");
-	returns(dat_ib_post_rdma_write_immed(me.pz, 1, &sink, cookie_of(1), &word, 1, none),
+	returns(dat_ib_post_rdma_write_immed(my.pz, 1, &sink, cookie_of(1), &word, 1, none),
 		ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), "a handle of another kind");
 	report("a wrong argument is refused, and named");
 	disconnect();
 
-	make_ep(DAT_HANDLE_NULL);
+	me.ep = pair_endpoint(my.pz, DAT_HANDLE_NULL, SIZE);
 	returns(dat_ib_post_fetch_and_add(me.ep, 1, &sink, cookie_of(1), &word, none),
 		ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED), "an endpoint without a connection");
-	expect(dat_evd_dequeue(me.dto, &event) == DAT_QUEUE_EMPTY, "a refused operation has an event");
+	expect(dat_evd_dequeue(my.dto, &event) == DAT_QUEUE_EMPTY, "a refused operation has an event");
 	SUCCEEDS(dat_ep_free(me.ep));
 	report("an endpoint without a connection refuses");
 }
@@ -746,7 +664,6 @@ static void adds_while_the_target_is_stopped(pid_t pid)
 
 int main(void)
 {
-	int status = 1;
 	pid_t pid;
 
 	if (!adapter_choose())
@@ -775,11 +692,6 @@ int main(void)
 	} else if (is_iwarp()) {
 		refuses_all();
 	}
-	SUCCEEDS(dat_ia_close(me.ia, DAT_CLOSE_ABRUPT_FLAG));
 	ask('q', NULL, 0);
-	waitpid(pid, &status, 0);
-	expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child has found differences");
-	report("both sides close their adapters");
-	printf("1..%d\n", tests);
-	return failed != 0;
+	return pair_over(pid);
 }

@@ -22,7 +22,7 @@ EXTRA_tests_dat20_cno_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/cno_test
 
 check_PROGRAMS += tests/dat20/extension_test
-tests_dat20_extension_test_SOURCES = tests/dat20/extension_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_extension_test_SOURCES = tests/dat20/extension_test.c tests/dat20/pair20.h tests/dat20/report20.h tests/dat20/adapter20.h
 tests_dat20_extension_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_extension_test_LDADD = libdat2.la
 EXTRA_tests_dat20_extension_test_DEPENDENCIES = libdatsoft.la
@@ -37,7 +37,7 @@ EXTRA_tests_dat20_counters_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/counters_test
 
 check_PROGRAMS += tests/dat20/invalidate_test
-tests_dat20_invalidate_test_SOURCES = tests/dat20/invalidate_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_invalidate_test_SOURCES = tests/dat20/invalidate_test.c tests/dat20/pair20.h tests/dat20/report20.h tests/dat20/adapter20.h
 tests_dat20_invalidate_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
 tests_dat20_invalidate_test_LDADD = libdat2.la
 EXTRA_tests_dat20_invalidate_test_DEPENDENCIES = libdatsoft.la

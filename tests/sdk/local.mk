@@ -37,7 +37,10 @@ mutant_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 mutant_la_LDFLAGS = $(ODD_LDFLAGS)
 mutant_la_LIBADD = libdatp.la
 
-check_PROGRAMS += tests/sdk/tour tests/sdk/story
+check_PROGRAMS += tests/sdk/tour tests/sdk/story tests/sdk/named_test
+tests_sdk_named_test_SOURCES = tests/sdk/named_test.c
+tests_sdk_named_test_LDADD = libdat.la
+EXTRA_tests_sdk_named_test_DEPENDENCIES = tests/abi/foreign_plugin.la
 tests_sdk_story_SOURCES = tests/sdk/story.c
 tests_sdk_story_LDADD = libdat.la
 tests_sdk_tour_SOURCES = tests/sdk/tour.c

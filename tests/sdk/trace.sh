@@ -16,6 +16,8 @@ line both   libdat-trace.so "json file=$text"
 line pid    libdat-trace.so "soft0 file=$tap_dir/p-%p.txt"
 line mock   libdat-trace.so "plain file=$text"
 line plain  mock_plain.so   ""
+line other  libdat-trace.so "foreign file=$text"
+line foreign ../tests/abi/.libs/foreign_plugin.so ""
 line self   libdat-trace.so "self"
 line a      libdat-trace.so "b"
 line b      libdat-trace.so "c"
@@ -112,6 +114,7 @@ tap 'trace: a wrapper wraps a wrapper' exchanges both
 tap 'trace: %p becomes the number of the process' eval 'visits pid DAT_SUCCESS && ls "$tap_dir"/p-[0-9]*.txt'
 tap 'trace: a provider that knows nothing of the SDK can be traced' visits mock DAT_SUCCESS
 tap 'trace: its calls are written too' grep -q 'ia_name_ptr=mock' "$text"
+tap "trace: the endpoint of another provider's event is not looked at, as it may have been freed" tests/sdk/named_test other
 tap 'trace: an adapter that wraps itself is refused' refuses_in_one_line self 'DUTY-16: "self" would be beneath itself .self <- self'
 tap 'trace: a circle is refused' refuses_in_one_line a 'DUTY-16: .*a <- c <- b <- a'
 tap 'trace: from each of its lines' refuses_in_one_line c 'DUTY-16: .*c <- b <- a <- c'

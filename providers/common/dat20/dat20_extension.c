@@ -11,9 +11,10 @@
 
 /* ------------------------------------------------------------------ queries */
 
+/* acquire: the table of an object is complete before the object has its address */
 static const struct dat20_provider *table_of(DAT_HANDLE handle)
 {
-	return *(const struct dat20_provider *const *)handle;
+	return __atomic_load_n((const struct dat20_provider *const *)handle, __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -37,6 +38,7 @@ DAT_RETURN dat20_query_open(DAT20_IA_OPEN_FUNC open, const DAT_NAME_PTR name, va
 	ret = open(name, 1, &async, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
+	/* no other thread knows this handle yet */
 	ret = table_of(ia)->ia_query_func(ia, NULL, ia_mask, ia_attr, provider_mask, provider_attr);
 	if (ret != DAT_SUCCESS) {
 		(void)dat20_query_close(ia);
@@ -49,7 +51,12 @@ DAT_RETURN dat20_query_open(DAT20_IA_OPEN_FUNC open, const DAT_NAME_PTR name, va
 
 DAT_RETURN dat20_query_close(DAT_HANDLE handle)
 {
-	return table_of(handle)->ia_close_func(handle, DAT_CLOSE_ABRUPT_FLAG);
+	const struct dat20_provider *table = table_of(handle);
+
+	/* since the registry has checked the handle, another thread may have closed the same query: then the word is NULL */
+	if (!table)
+		return dat20_ret(datp_ret(DATP_ERR_HANDLE));
+	return table->ia_close_func(handle, DAT_CLOSE_ABRUPT_FLAG);
 }
 
 /* ------------------------------------------------------------------ posts */

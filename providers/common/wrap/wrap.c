@@ -125,21 +125,6 @@ static void adopt(struct layer *layer, DAT_HANDLE handle)
 					    __ATOMIC_RELAXED);
 }
 
-/*
- * The endpoint that an event names may have been freed, and its memory be another IA's object by now. That can be recognized if the
- * provider is one on libdatp.
- */
-static void adopt_named(struct layer *layer, DAT_HANDLE handle)
-{
-	struct datp_ia *ia;
-
-	if (!handle)
-		return;
-	ia = obj_get(NULL, layer->wrap->ia, DATP_IA);
-	if (!ia || obj_get(ia, handle, DATP_EP) || obj_get(ia, handle, DATP_CR))
-		adopt(layer, handle);
-}
-
 static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t *w)
 {
 	const struct datp_arg *args;
@@ -154,7 +139,7 @@ static void adopt_results(struct layer *layer, enum datp_call id, const uint64_t
 		if (args[i].kind == DATP_ARG_OUT_HANDLE && id != DATP_CALL_ia_query)
 			adopt(layer, *(DAT_HANDLE *)at);
 		else if (args[i].kind == DATP_ARG_EVENT)
-			adopt_named(layer, layer->api->event_brings(at));
+			adopt(layer, layer->api->event_brings(at));
 	}
 	if (id == DATP_CALL_cr_query && (w[1] & DAT_CR_FIELD_LOCAL_EP_HANDLE))
 		adopt(layer, ((const DAT_CR_PARAM *)(uintptr_t)w[2])->local_ep_handle);

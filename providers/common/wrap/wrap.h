@@ -17,7 +17,7 @@ struct wrap_api {
 	void (*table_fill)(void *table, const void *beneath);
 	bool (*is_ours)(const void *table);
 	int (*args)(enum datp_call id, const struct datp_arg **args);
-	/* Returns the handle that an event brings, or NULL. */
+	/* Returns the connection request that an event brings, or NULL. */
 	DAT_HANDLE (*event_brings)(const void *event);
 	/* Converts a value of 1.2 to one of this API. */
 	DAT_RETURN (*ret)(DAT_RETURN ret);

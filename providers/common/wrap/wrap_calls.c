@@ -306,14 +306,17 @@ static void table_fill(void *own, const void *other)
 }
 
 /* A connection event contains an endpoint that the provider may have created. */
+/*
+ * Only requests are new to the program. The endpoint of a connection event is not: one that the provider has made for a request
+ * gets its EVD by dat_ep_modify(), after dat_cr_query(). And it may have been freed, and its memory be another IA's object by now,
+ * or nobody's.
+ */
 static DAT_HANDLE event_brings(const void *of)
 {
 	const event_type *event = of;
 
 	if (event->event_number == T(CONNECTION_REQUEST_EVENT))
 		return event->event_data.cr_arrival_event_data.cr_handle;
-	if (((unsigned int)event->event_number & 0xff000) == (DAT_CONNECTION_EVENT_ESTABLISHED & 0xff000))
-		return event->event_data.connect_event_data.ep_handle;
 	return NULL;
 }
 

@@ -244,6 +244,8 @@ static void sends(void)
 /* A bounce thread that is not scheduled for so long would be one that does not answer, so the bound is longer. */
 static void by_bounce(void)
 {
+	if (API_UNDER_TSAN)
+		check_skip("the sanitizer would keep shadows of all the memory that the bounce thread copies");
 	plan.adapter = "soft-bounce";
 	plan.bound_ms = 1000;
 	plan.wide = (size_t)2 << 30;

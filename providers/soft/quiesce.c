@@ -17,7 +17,7 @@
 #include <sched.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define QUIESCE_LAST  16    /* a peer's threads are in as many copies at most whose last pieces are awaited */
+#define QUIESCE_LAST  16    /* of so many copies the last piece is awaited; a thread of a peer is in one copy at a time */
 #define QUIESCE_SPINS 100   /* sections under a bias are short: an owner that is not descheduled has left by then */
 
 /* Sequentially consistent: see mr_kill. */

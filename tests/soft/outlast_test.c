@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Single requests of gigabytes, which take longer than peer_timeout. A peer that lives and copies for so long keeps its
- * connection; only if its memory is freed meanwhile, the connection ends at the bound, and nothing touches that memory any more.
+ * connection; only if its memory is freed meanwhile, or the window unbound that it uses, the connection ends within the bound, and
+ * nothing touches that memory any more.
  *
  * The memory is a file of a few MiB, mapped again and again side by side, so the test needs no more than that on either side. Such
  * a region is not within one mapping, so the kernel or the bounce thread copies.
@@ -33,6 +34,7 @@ static struct {
 
 static struct api_end end;
 static struct api_buf wide, ball;
+static struct api_offer here;
 
 /* Returns the memory, mapped over and over. It is unmapped when the process of the test ends. */
 static unsigned char *wide_memory(void)
@@ -93,7 +95,7 @@ static void peer(void *arg)
 	check_get(CHECK_PARENT, &there, sizeof(there));
 	open_side(THEIRS);
 	api_connect_to(&end, &there.address, there.qual);
-	check_await(CHECK_PARENT);
+	check_get(CHECK_PARENT, &there.target, sizeof(there.target));
 	began = check_now_ms();
 	REQUIRE_DAT(post(&there), DAT_SUCCESS);
 	API_EVENT(end.request, &event);
@@ -111,7 +113,6 @@ static void peer(void *arg)
 static pid_t meet(void)
 {
 	pid_t other = check_fork(peer, NULL);
-	struct api_offer here;
 	DAT_EVD_HANDLE cr_evd;
 
 	open_side(MINE);
@@ -126,6 +127,12 @@ static pid_t meet(void)
 	return other;
 }
 
+/* Lets the peer begin. */
+static void go(pid_t other)
+{
+	check_put(other, &here.target, sizeof(here.target));
+}
+
 /* ------------------------------------------------------------------ a peer that lives and copies */
 
 static void request_of_a_peer_that_copies_is_not_cut_short(void)
@@ -133,7 +140,7 @@ static void request_of_a_peer_that_copies_is_not_cut_short(void)
 	pid_t other = meet();
 	struct report report;
 
-	check_signal(other);
+	go(other);
 	check_get(other, &report, sizeof(report));
 	CHECK_EQ_INT(report.status, DAT_DTO_SUCCESS);
 	CHECK_EQ_INT(api_state(end.ep), DAT_EP_STATE_CONNECTED);
@@ -166,14 +173,11 @@ static void is_left_alone(void)
 		}
 }
 
-/* Frees the memory in the middle of the request, and checks what becomes of that. */
-static void free_meanwhile(pid_t other)
+/* The request was ended by this side. */
+static void was_ended(pid_t other)
 {
 	struct report report;
 
-	check_signal(other);
-	CHECK_SOON(has_begun());
-	CHECK_DAT(dat_lmr_free(wide.lmr), DAT_SUCCESS);
 	is_left_alone();
 	API_CONN_OVER(end.connect, end.ep);
 	check_get(other, &report, sizeof(report));
@@ -187,7 +191,39 @@ static void memory_that_is_freed_meanwhile_is_not_touched_afterwards(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		pid_t other = meet();
 
-		free_meanwhile(other);
+		go(other);
+		CHECK_SOON(has_begun());
+		CHECK_DAT(dat_lmr_free(wide.lmr), DAT_SUCCESS);
+		was_ended(other);
+		close_side();
+	}
+}
+
+/* The peer writes through a window, which is bound and unbound over a connection within this process. */
+static void window_that_is_unbound_meanwhile_is_not_touched_afterwards(void)
+{
+	DAT_LMR_TRIPLET nothing = { .segment_length = 0 }, all;
+	DAT_RMR_CONTEXT context;
+	struct api_pair pair;
+	DAT_RMR_HANDLE rmr;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		pid_t other = meet();
+
+		memset(&pair, 0, sizeof(pair));
+		api_pair_make(&pair, NULL);
+		all = api_seg(&wide, 0, plan.wide);
+		REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+		REQUIRE_DAT(dat_rmr_bind(rmr, &all, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, pair.a.ep, api_cookie(3), 0, &context),
+			    DAT_SUCCESS);
+		API_BIND(pair.a.request, rmr, 3, DAT_RMR_BIND_SUCCESS);
+		here.target.rmr_context = context;
+		go(other);
+		CHECK_SOON(has_begun());
+		REQUIRE_DAT(dat_rmr_bind(rmr, &nothing, DAT_MEM_PRIV_NONE_FLAG, pair.a.ep, api_cookie(4), 0, &context),
+			    DAT_SUCCESS);
+		API_BIND(pair.a.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+		was_ended(other);
 		close_side();
 	}
 }
@@ -198,7 +234,7 @@ static void memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards
 	struct report report;
 	int status;
 
-	check_signal(other);
+	go(other);
 	CHECK_SOON(has_begun());
 	REQUIRE(kill(other, SIGSTOP) == 0);
 	REQUIRE(waitpid(other, &status, WUNTRACED) == other && WIFSTOPPED(status));
@@ -266,6 +302,7 @@ static void freed(void)
 static const struct check_test lives[] = { CHECK_TEST(request_of_a_peer_that_copies_is_not_cut_short), CHECK_END };
 static const struct check_test frees[] = {
 	CHECK_TEST(memory_that_is_freed_meanwhile_is_not_touched_afterwards),
+	CHECK_TEST(window_that_is_unbound_meanwhile_is_not_touched_afterwards),
 	CHECK_TEST(memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards),
 	CHECK_END
 };

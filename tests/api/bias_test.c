@@ -140,6 +140,7 @@ static void threads_use_an_endpoint_one_after_the_other(void)
 		thread = talk_for_a_while(&region);
 		atomic_store(&over, true);
 		pthread_join(thread, NULL);
+		check_alive();
 	}
 	API_EMPTY(pair.a.request);
 	API_EMPTY(pair.b.recv);

@@ -7,7 +7,7 @@
 
 # The packages that `lab` needs, and those whose programs some tests run in the guest. quickstart installs both.
 fabric_packages=(
-	qemu-system-x86 busybox-static cpio kmod iproute2 util-linux make gcc xz-utils
+	qemu-system-x86 busybox-static cpio kmod iproute2 util-linux make gcc xz-utils zstd
 	linux-headers-amd64 linux-source
 )
 fabric_test_packages=(rdmacm-utils ibverbs-utils ibverbs-providers perftest libdapl2 libdapl-dev dapl2-utils procps)
@@ -194,12 +194,17 @@ image_pack()
 }
 
 # Unpacks the kernel here, because under emulation it takes long to unpack itself. The boot header says where the packed kernel
-# begins (Documentation/arch/x86/boot.rst in the kernel's source). If it is not packed with xz, it is left as it is.
+# begins (Documentation/arch/x86/boot.rst in the kernel's source). Debian packs Linux 6.1 with xz and 6.12 with zstd. What is packed
+# in another way is left as it is.
 image_unpack_kernel()
 {
-	local from=$1 to=$2 sectors offset
+	local from=$1 to=$2 sectors offset unpack
 	sectors=$(od -An -tu1 -j 497 -N 1 "$from")
 	offset=$(od -An -tu4 -j 584 -N 4 "$from")
-	tail -c +$(((sectors + 1) * 512 + offset + 1)) "$from" | xz -dc --single-stream >"$to" 2>/dev/null
-	[ "$(head -c 4 "$to" | tail -c 3)" = ELF ] || cp "$from" "$to"
+	for unpack in "xz -dc --single-stream" "zstd -dcq"; do
+		# shellcheck disable=SC2086 # a command and its options
+		tail -c +$(((sectors + 1) * 512 + offset + 1)) "$from" | $unpack >"$to" 2>/dev/null
+		[ "$(head -c 4 "$to" | tail -c 3)" != ELF ] || return 0
+	done
+	cp "$from" "$to"
 }

@@ -151,8 +151,15 @@ void pattern_fill(const struct perf_region *mem, bool from_server, uint64_t gene
 		  uint64_t index);
 void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t generation,
 		    uint64_t index);
+/* Verifies a message that has completed, and reports the first byte that is wrong. */
 bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t generation,
 		    uint64_t last_generation, uint64_t index);
+/*
+ * Verifies a message of which only the end has been seen. A device may write other bytes after it, so this waits for them, for a
+ * second at most. *late becomes the offset of the first byte that was not there at once, or the size if all were.
+ */
+bool pattern_verify_polled(const struct perf_region *mem, bool from_server, uint64_t generation,
+			   uint64_t index, uint64_t *late);
 
 /* datperf_ia.c: the adapter and the service point */
 struct perf_options;
@@ -256,6 +263,7 @@ struct perf_phase {
 	struct perf_hist *hist;	/* gets a sample for each message, or NULL */
 	uint64_t from_ns, to_ns;	/* out: the first post and the last completion */
 	bool wrong;		/* out: a message of the check round was wrong, and that has been reported */
+	bool late;		/* out: bytes of a message came after its end, and that has been reported */
 };
 
 /*

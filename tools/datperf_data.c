@@ -23,6 +23,7 @@ const char *const perf_memory_names[PERF_MEMORIES] = { "private", "memfd", "shar
 
 #define PAGE 4096u
 #define CACHE_LINE 64u
+#define LATE_NS UINT64_C(1000000000) /* within which all of a message is there whose last byte is */
 
 static size_t stride_of(uint64_t extent)
 {
@@ -185,22 +186,59 @@ void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t ge
 		slot[i] = (unsigned char)~byte_at(from_server, generation, number, i);
 }
 
-/* Verifies a message. The last byte has a generation of its own, because write-lat counts in it. */
+/* What a message is expected to be. The last byte has a generation of its own, because write-lat counts in it. */
+struct pattern {
+	bool from_server;
+	uint64_t generation, last_generation, index;
+};
+
+static unsigned char pattern_want(const struct perf_region *mem, const struct pattern *of, uint64_t offset)
+{
+	return pattern_byte(mem, of->from_server, offset == mem->size - 1 ? of->last_generation : of->generation,
+			    of->index, offset);
+}
+
+/* Returns the offset of the first byte that is wrong, or the size if none is. */
+static uint64_t pattern_first_wrong(const struct perf_region *mem, const struct pattern *of)
+{
+	const unsigned char *slot = region_in(mem, of->index);
+	uint64_t i = 0;
+
+	while (i < mem->size && slot[i] == pattern_want(mem, of, i))
+		i++;
+	return i;
+}
+
+static bool pattern_judge(const struct perf_region *mem, const struct pattern *of)
+{
+	uint64_t i = pattern_first_wrong(mem, of);
+
+	if (i == mem->size)
+		return true;
+	cli_error("wrong data: byte %" PRIu64 " of %" PRIu64 " of message %" PRIu64
+		  " is 0x%02x and should be 0x%02x; the adapter damaged or lost it",
+		  i, mem->size, of->index, region_in(mem, of->index)[i], pattern_want(mem, of, i));
+	return false;
+}
+
 bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t generation,
 		    uint64_t last_generation, uint64_t index)
 {
-	const unsigned char *slot = region_in(mem, index);
-	uint64_t last = mem->size - 1, number = pattern_slot(mem, index);
-	unsigned char want;
+	return pattern_judge(mem, &(struct pattern){ from_server, generation, last_generation, index });
+}
 
-	for (uint64_t i = 0; i <= last; i++) {
-		want = byte_at(from_server, i == last ? last_generation : generation, number, i);
-		if (slot[i] == want)
-			continue;
-		cli_error("wrong data: byte %" PRIu64 " of %" PRIu64 " of message %" PRIu64
-			  " is 0x%02x and should be 0x%02x; the adapter damaged or lost it",
-			  i, mem->size, index, slot[i], want);
-		return false;
-	}
-	return true;
+bool pattern_verify_polled(const struct perf_region *mem, bool from_server, uint64_t generation,
+			   uint64_t index, uint64_t *late)
+{
+	struct pattern of = { from_server, generation, generation, index };
+	uint64_t until;
+
+	*late = pattern_first_wrong(mem, &of);
+	if (*late == mem->size)
+		return true;
+	until = perf_now_ns() + LATE_NS;
+	while (pattern_first_wrong(mem, &of) < mem->size && perf_now_ns() < until)
+		/* acquire: the next look reads the memory again */
+		atomic_thread_fence(memory_order_acquire);
+	return pattern_judge(mem, &of);
 }

@@ -37,3 +37,9 @@ tests/tools/datctl_ping.log tests/tools/datperf_ends.log tests/tools/exchange.lo
 tests/tools/datctl_certify.log: datconform$(EXEEXT)
 tests/tools/bench.log: bench/bare$(EXEEXT)
 tests/tools/completions.log tests/tools/completions_zsh.log: datconform$(EXEEXT)
+check_PROGRAMS += tests/tools/datperf_data_test
+TESTS += tests/tools/datperf_data_test
+tests_tools_datperf_data_test_SOURCES = tests/tools/datperf_data_test.c \
+	tools/cli.c tools/datperf_clock.c tools/datperf_data.c
+tests_tools_datperf_data_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) $(perf_cppflags) -DPERF_API=1
+tests_tools_datperf_data_test_LDADD = libdat.la $(HARNESS_LIBS)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* datperf's verdict on a message whose last byte is there before others: tools/datperf_data.c. */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "check.h"
+#include "tools/datperf.h"
+
+enum { SIZE = 4096, GENERATION = 3, LATE = 128, PAUSE_MS = 50 };
+
+static struct perf_region mem;
+
+static void make_region(void)
+{
+	mem = (struct perf_region){ .size = SIZE, .extent = SIZE, .stride = SIZE, .slots = 1 };
+	mem.base = calloc(2, SIZE);
+	REQUIRE(mem.base != NULL);
+}
+
+static void free_region(void)
+{
+	free(mem.base);
+}
+
+/* Puts the bytes of a message from an offset up to another one into the memory of the receiver. */
+static void put(uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++)
+		region_in(&mem, 0)[i] = pattern_byte(&mem, true, GENERATION, 0, i);
+}
+
+static bool verify(uint64_t *late)
+{
+	return pattern_verify_polled(&mem, true, GENERATION, 0, late);
+}
+
+static void *put_the_rest(void *arg)
+{
+	struct timespec pause = { 0, PAUSE_MS * 1000000L };
+
+	nanosleep(&pause, NULL);
+	put(LATE, SIZE - 1);
+	return arg;
+}
+
+static void message_that_is_there_is_right_at_once(void)
+{
+	uint64_t late = 0;
+
+	put(0, SIZE);
+	CHECK(verify(&late));
+	CHECK_EQ_INT(late, SIZE);
+}
+
+static void bytes_that_come_after_the_last_one_are_named(void)
+{
+	pthread_t device;
+	uint64_t late = 0;
+
+	put(0, LATE);
+	put(SIZE - 1, SIZE);
+	REQUIRE(pthread_create(&device, NULL, put_the_rest, NULL) == 0);
+	CHECK(verify(&late));
+	CHECK_EQ_INT(late, LATE);
+	pthread_join(device, NULL);
+}
+
+static void byte_that_never_comes_is_wrong(void)
+{
+	uint64_t late = 0;
+
+	put(0, LATE);
+	put(LATE + 1, SIZE);
+	CHECK(!verify(&late));
+	CHECK_EQ_INT(late, LATE);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(message_that_is_there_is_right_at_once),
+	CHECK_TEST(bytes_that_come_after_the_last_one_are_named),
+	CHECK_TEST(byte_that_never_comes_is_wrong),
+	CHECK_END
+};
+static const struct check_suite suite = { .name = "datperf's data", .setup = make_region, .teardown = free_region, .tests = tests };
+
+CHECK_SUITES(&suite);

@@ -532,13 +532,15 @@ static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 }
 
 /*
- * The peer's reply has arrived: connect this side of the queue pair, then send the RTU.
- * Service thread.
+ * The peer's reply has arrived: connect this side of the queue pair, then send the RTU. It is sent before the program hears of the
+ * connection, so that it is ahead of what the program does next, such as to end another connection. What the peer sends at once
+ * is kept as an early receive. Service thread.
  */
 static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		     const struct rdma_conn_param *param)
 {
 	uint8_t in = reads_in(conn, param);
+	DAT_EVENT_NUMBER end = 0;
 	int err;
 
 	if (conn->part == 1) {
@@ -557,10 +559,11 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 		return;
 	}
-	established(conn, ep, param);
 	if (rdma_establish(conn->id))
-		rdma_ep_lost(ep, taken_back(conn) ? DAT_CONNECTION_EVENT_DISCONNECTED
-						  : DAT_CONNECTION_EVENT_BROKEN);
+		end = taken_back(conn) ? DAT_CONNECTION_EVENT_DISCONNECTED : DAT_CONNECTION_EVENT_BROKEN;
+	established(conn, ep, param);
+	if (end)
+		rdma_ep_lost(ep, end);
 }
 
 void rdma_ep_heard(struct datp_ep *base)

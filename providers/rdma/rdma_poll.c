@@ -110,8 +110,8 @@ static void early_show(struct rdma_ep *ep)
 }
 
 /*
- * The upcall comes first, so that what the peer sends after our RTU finds the connection
- * established. The poll lock comes before all locks that the upcall takes. With it, a thread that
+ * The upcall comes first, so that what the peer sends completes after ESTABLISHED has been queued.
+ * The poll lock comes before all locks that the upcall takes. With it, a thread that
  * has seen ESTABLISHED, and then a peer's write, finds the messages before that write at the first
  * poll; and completions that are polled meanwhile go behind them.
  */

@@ -41,7 +41,7 @@ adapters_are_offered()
 {
 	local tool
 	for tool in datperf datconform; do
-		offers $tool --ia soft-b
+		offers $tool --ia soft-bo
 		prints '^soft-bounce$'
 		prints_lines 1
 	done

@@ -547,7 +547,6 @@ static bool socket_watch_peer(struct soft_socket *sock, bool always)
 
 	datp_lock(&sock->ia->lock);
 	if (!sock->liveness && (always || !peer->sockets)) {
-		soft_socket_unlist(&peer->accepted, sock);
 		sock->liveness = true;
 		soft_socket_list(&peer->sockets, sock);
 		if (!peer->my_sender_id)
@@ -808,8 +807,11 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		on_ready(sock, msg);
 		break;
 	case SOFT_MSG_CANCEL:
-		/* only the active side sends this; from the passive side it counts as a hang-up */
-		if (msg->liveness && sock->peer && !sock->active)
+		/*
+		 * Only the active side sends this; from the passive side it counts as a hang-up, and so does one before the
+		 * accept: that socket has nothing to tell about a connection.
+		 */
+		if (msg->liveness && sock->peer && !sock->active && rtu_is_current(sock, msg))
 			(void)socket_watch_peer(sock, true);
 		if (sock->liveness)
 			on_cancel(sock);

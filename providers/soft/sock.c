@@ -517,16 +517,21 @@ enum datp_err soft_socket_watch(struct soft_socket *sock)
 
 void soft_socket_list(struct soft_socket **list, struct soft_socket *sock)
 {
+	soft_socket_unlist(sock);
+	sock->list_of_peer = list;
 	sock->next_of_peer = *list;
 	*list = sock;
 }
 
-void soft_socket_unlist(struct soft_socket **list, struct soft_socket *sock)
+void soft_socket_unlist(struct soft_socket *sock)
 {
-	while (*list && *list != sock)
-		list = &(*list)->next_of_peer;
-	if (*list)
-		*list = sock->next_of_peer;
+	struct soft_socket **at = sock->list_of_peer;
+
+	while (at && *at && *at != sock)
+		at = &(*at)->next_of_peer;
+	if (at && *at)
+		*at = sock->next_of_peer;
+	sock->list_of_peer = NULL;
 }
 
 void soft_socket_end(struct soft_socket *sock)
@@ -551,8 +556,7 @@ void soft_socket_end(struct soft_socket *sock)
 		sock->cr->socket = NULL;
 	owed = sock->notify_owed;
 	peer = sock->peer;
-	if (peer)
-		soft_socket_unlist(sock->liveness ? &peer->sockets : &peer->accepted, sock);
+	soft_socket_unlist(sock);
 	datp_unlock(&ia->lock);
 	/* a child process may have it open, too, and then close() alone would not hang up */
 	shutdown(sock->fd, SHUT_RDWR);

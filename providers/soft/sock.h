@@ -60,7 +60,8 @@ struct soft_socket {
 	unsigned int holds;		  /* references by handlers of its messages; service thread */
 	bool ended;			  /* it only waits for these references; service thread */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
-	struct soft_socket *next_of_peer; /* soft_peer.sockets or soft_peer.accepted; soft_ia.lock */
+	/* soft_peer.sockets or soft_peer.accepted, or NULL if the socket is on neither list; soft_ia.lock */
+	struct soft_socket **list_of_peer, *next_of_peer;
 	bool looked_at; /* passive: the port has shown that the peer is connected; soft_ia.lock. established.c */
 };
 
@@ -70,9 +71,9 @@ struct soft_socket {
  * (pending.c).
  */
 struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool active);
-/* Adds the socket to one of the lists of its peer, or removes it if it is there. ia.lock held. */
+/* Puts the socket on one of the lists of its peer, and takes it off the other one; or takes it off both. ia.lock held. */
 void soft_socket_list(struct soft_socket **list, struct soft_socket *sock);
-void soft_socket_unlist(struct soft_socket **list, struct soft_socket *sock);
+void soft_socket_unlist(struct soft_socket *sock);
 /* Sends a message, with our arena if it is a REQ or REP. Returns false if the peer has gone. ia.lock held. */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /*

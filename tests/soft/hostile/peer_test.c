@@ -558,6 +558,46 @@ static void request_after_the_answer_ends_the_accept(void)
 	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_REQ });
 }
 
+/* Says before the answer that the connection, which it cannot know yet, is the one to tell about all others. */
+static void cancel_too_early(void *arg)
+{
+	uint64_t where = attacker_qual();
+	struct hostile h;
+	struct soft_msg msg;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_FULL_COUNTER);
+	for (int i = 0; i < 20; i++) {
+		hostile_request(&h, where);
+		hostile_message(&h, &msg, SOFT_MSG_CANCEL);
+		msg.gen = (uint32_t)i;
+		msg.liveness = 1;
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
+		CHECK(!hostile_hear(&h, &msg));
+		check_signal(CHECK_PARENT);
+	}
+	hostile_close(&h);
+}
+
+static void cancellation_before_the_answer_ends_the_request(void)
+{
+	int before;
+
+	attacker = check_fork(cancel_too_early, NULL);
+	victim_opens();
+	others_are_served();
+	before = api_descriptors();
+	tell_attacker();
+	for (int i = 0; i < 20; i++) {
+		check_await(attacker);
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	}
+	check_join(attacker);
+	REQUIRE_SOON(api_descriptors() <= before);
+}
+
 static void cancel_for_good(void *arg)
 {
 	uint64_t where = attacker_qual();
@@ -711,6 +751,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(confirmation_of_another_connection_ends_the_accept),
 	CHECK_TEST(answer_by_the_active_side_ends_the_accept),
 	CHECK_TEST(request_after_the_answer_ends_the_accept),
+	CHECK_TEST(cancellation_before_the_answer_ends_the_request),
 	CHECK_TEST(cancellation_by_the_passive_side_ends_the_attempt),
 	CHECK_TEST(peers_of_many_names_do_not_use_up_the_log),
 	CHECK_TEST(wishes_of_peers_do_not_use_up_the_log),

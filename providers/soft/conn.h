@@ -31,16 +31,6 @@ void soft_ep_unanswered(struct soft_ep *ep);
 void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen);
 /* A graceful disconnect has nothing left to wait for. EP lock. */
 void soft_ep_drained(struct soft_ep *ep);
-/*
- * The peer has shown that it is connected. When this returns, that has been reported to libdatp.
- * The caller holds at most a poll lock.
- */
-void soft_ep_established(struct soft_ep *ep, uint32_t gen);
-/*
- * For an endpoint that is COMPLETION_PENDING: checks whether the active side has opened the
- * connection, and if so, reports it. No lock held.
- */
-void soft_ep_look(struct soft_ep *ep);
 /* The endpoint is being freed: ends whatever it is doing. No lock. */
 void soft_ep_abandon(struct soft_ep *ep);
 /* Waits until no poll uses the endpoint. No lock. */

@@ -5,7 +5,6 @@
  * connection was established is reported after that connection, whichever sockets and queues the two came through.
  */
 #include "established.h"
-#include "conn.h"
 #include "ia.h"
 #include "setup.h"
 #include "sock.h"
@@ -28,15 +27,15 @@ static void report(struct soft_ep *ep, uint32_t gen)
 		(void)datp_ep_call(&ep->base, unwanted_now);
 }
 
-/* Ends the caller's count. release: whoever sees this knows that it has been reported */
-static void reported(struct soft_ep *ep)
+void soft_ep_reported(struct soft_ep *ep)
 {
+	/* release: whoever sees this knows that it has been reported */
 	atomic_fetch_sub_explicit(&ep->establishing, 1, memory_order_release);
 }
 
 void soft_ep_await_report(struct soft_ep *ep)
 {
-	/* acquire: pairs with the release in reported() and on_reply() */
+	/* acquire: pairs with the release in soft_ep_reported() */
 	while (atomic_load_explicit(&ep->establishing, memory_order_acquire))
 		sched_yield();
 }
@@ -48,7 +47,7 @@ void soft_ep_established(struct soft_ep *ep, uint32_t gen)
 		/* relaxed: see report() */
 		atomic_fetch_add_explicit(&ep->establishing, 1, memory_order_relaxed);
 		report(ep, gen);
-		reported(ep);
+		soft_ep_reported(ep);
 	}
 	/*
 	 * What the peer has sent must complete after the report, so this waits for the thread that
@@ -105,7 +104,7 @@ void soft_established_look(struct soft_ia *ia, struct soft_peer *peer)
 		datp_unlock(&ia->lock);
 		if (ep) {
 			report(ep, gen);
-			reported(ep);
+			soft_ep_reported(ep);
 			soft_ep_await_report(ep); /* another thread may be reporting it */
 		}
 	} while (ep);

@@ -14,6 +14,18 @@ void soft_established_look(struct soft_ia *ia, struct soft_peer *peer);
 /* The same before the end of this endpoint's connection is reported, if it has one. */
 void soft_established_look_before(struct soft_ep *ep);
 
+/*
+ * The peer has shown that it is connected. When this returns, that has been reported to libdatp.
+ * The caller holds at most a poll lock.
+ */
+void soft_ep_established(struct soft_ep *ep, uint32_t gen);
+/*
+ * For an endpoint that is COMPLETION_PENDING: checks whether the active side has opened the
+ * connection, and if so, reports it. No lock held.
+ */
+void soft_ep_look(struct soft_ep *ep);
+/* The caller has counted in `establishing`, and the connection has been reported: ends that count. */
+void soft_ep_reported(struct soft_ep *ep);
 /* Waits until no thread is in the middle of reporting this connection. The caller holds at most a poll lock. */
 void soft_ep_await_report(struct soft_ep *ep);
 

@@ -4,6 +4,7 @@
 #define SOFT_FAST20_H
 
 #include "conn.h"
+#include "established.h"
 #include "fast.h"
 
 extern const struct datp_fast20 soft_fast20;

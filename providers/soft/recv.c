@@ -8,6 +8,7 @@
  */
 #include "recv.h"
 #include "conn.h"
+#include "established.h"
 #include "coop.h"
 #include "cq.h"
 #include "exec.h"

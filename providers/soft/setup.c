@@ -668,16 +668,16 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 		soft_conn_hangup(sock); /* so that the other side notices it */
 		return;
 	}
-	/*
-	 * Since reply_open() the other side may know that this one is connected. If the attempt is given up at this moment, the
-	 * other side may report a connection and its end, as if the program had ended the connection just after it began.
-	 */
-	established = datp_cm_established(&ep->base, msg->pdata, msg->pdata_len);
-	/* release: as in soft_ep_established() */
-	atomic_fetch_sub_explicit(&ep->establishing, 1, memory_order_release);
 	rtu.port = msg->my_port;
 	rtu.gen = msg->my_gen;
+	/* before the program hears of the connection: if it frees the endpoint at once, that takes this socket to tell the peer */
 	rtu.liveness = socket_watch_peer(sock, false);
+	/*
+	 * Since reply_open() the other side may know that this one is connected. If the attempt is given up at this moment, the
+	 * other side may report a connection, and that it is BROKEN.
+	 */
+	established = datp_cm_established(&ep->base, msg->pdata, msg->pdata_len);
+	soft_ep_reported(ep);
 	if (!established) {
 		rtu.type = SOFT_MSG_CANCEL;
 		soft_ep_end_unreported(ep, msg->gen, 0);

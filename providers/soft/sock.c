@@ -81,8 +81,10 @@ static bool users_are_mapped(void)
 }
 
 /*
- * Returns true if a signal may be sent to the process at the other end, for which the kernel compares the users themselves. Before
- * Linux 6.5 the process is found by its number, which another process may have got if that one has ended.
+ * Returns true if this process may send the one at the other end a signal. For that the kernel compares the users themselves: our
+ * effective or real one with the other's real or saved one. With CAP_KILL it allows any process in our own user namespace or one
+ * within it. Before Linux 6.5 the process is named by its number, which another one may have got if that one has ended. No other error
+ * leads there: the option also fails when the peer has ended, or for lack of a descriptor, and then the number may be another's.
  */
 static bool may_be_signalled(int fd, pid_t pid)
 {
@@ -91,7 +93,7 @@ static bool may_be_signalled(int fd, pid_t pid)
 	bool may;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &handle, &len) < 0)
-		return pid > 0 && kill(pid, 0) == 0;
+		return errno == ENOPROTOOPT && pid > 0 && kill(pid, 0) == 0;
 	may = syscall(SYS_pidfd_send_signal, handle, 0, NULL, 0) == 0;
 	close(handle);
 	return may;

@@ -17,7 +17,7 @@
 #include <sched.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define QUIESCE_LAST  16    /* of so many copies the last piece is awaited; a thread of a peer is in one copy at a time */
+#define QUIESCE_LAST  16    /* the last pieces of so many copies are awaited together */
 #define QUIESCE_SPINS 100   /* sections under a bias are short: an owner that is not descheduled has left by then */
 
 /* Sequentially consistent: see mr_kill. */
@@ -121,15 +121,21 @@ struct last_pieces {
 	unsigned int count;
 };
 
-/* Waits for them until `until`: a peer that runs is within one piece of its copy. No lock. */
-static void last_pieces_wait(struct last_pieces *last, uint64_t until)
+/*
+ * Waits for them, for the rest of the bound from now: a peer that runs is within one piece of its copy. This is not the end of the
+ * bound, because a busy machine may have resumed this thread late, and a peer as well. No lock.
+ */
+static void last_pieces_wait(struct soft_ia *ia, struct last_pieces *last)
 {
+	uint64_t until = soft_now_ms() + soft_bound_rest(ia);
+
 	for (unsigned int i = 0; i < last->count; i++) {
 		struct last_piece *piece = &last->of[i];
 
 		(void)soft_exec_wait(piece->ep, piece->port, piece->peer, NULL, until);
 		soft_peer_put(piece->peer);
 	}
+	last->count = 0;
 }
 
 /*
@@ -150,9 +156,13 @@ static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const st
 	datp_unlock(&ia->lock);
 	quiet = soft_exec_wait(ep, q->port, peer, &past, until);
 	datp_lock(&ia->lock);
-	if (!quiet)
+	if (!quiet) {
 		soft_ep_revoke_locked(ep, peer, gen);
-	if (!quiet && last->count < QUIESCE_LAST) {
+		if (last->count == QUIESCE_LAST) {
+			datp_unlock(&ia->lock);
+			last_pieces_wait(ia, last);
+			datp_lock(&ia->lock);
+		}
 		last->of[last->count++] = (struct last_piece){ ep, q->port, peer };
 		return;
 	}
@@ -254,8 +264,7 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 	if (biased)
 		quiesce_biased_locked(ia);
 	datp_unlock(&ia->lock);
-	/* not the end of the bound: a busy machine may have resumed this thread late, and a peer as well */
-	last_pieces_wait(&last, soft_now_ms() + soft_bound_rest(ia));
+	last_pieces_wait(ia, &last);
 }
 
 /*

@@ -322,18 +322,22 @@ struct soft_ep {
 	struct {
 		bool waited, listed;
 	} look[2];
-	/* A bind waits until then for accesses through the old window to end; 0: none waits. EP lock */
+	/*
+	 * A bind waits until then for accesses through the old window to end; 0: none waits. `bind_last`: those that went on have lost
+	 * their right, and the rest is for the piece under way. EP lock
+	 */
 	uint64_t bind_until;
+	bool bind_last;
 	/*
 	 * withheld.c: a receive whose message has arrived and has invalidated a window. It completes when no access
-	 * through that window goes on. EP lock
+	 * through that window goes on. `last` as above. EP lock
 	 */
 	struct {
 		struct datp_wqe *wqe; /* NULL: none */
 		struct datp_rmr *rmr;
 		uint64_t len, until;
 		uint32_t context;
-		bool solicited;
+		bool solicited, last;
 	} withheld;
 	/* strict.c, EP lock: the request `rnr_seq` has found no receive, and may wait until then; 0: none */
 	uint64_t rnr_until;

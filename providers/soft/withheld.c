@@ -3,8 +3,10 @@
  * Completions that are withheld while an access through a window goes on that the program would be told is over: of a bind, while
  * somebody accesses memory through the binding before it, and of the receive of a message that has invalidated a window. Peers of
  * any connection of the same PZ may access it, and be stopped in the middle of that. No thread waits: the tick looks again
- * (tick.c), within the bound. Messages that come behind a receive that is withheld wait as well: eager ones as unexpected
- * messages, those that the executor has copied in their receives, and those to an SRQ in the sender's queue.
+ * (tick.c). A look after three quarters of the bound takes away the right of whoever still accesses the memory; from then on the
+ * wait takes as long as the rest of the bound, for the piece under way, even if that look came late. Messages that come behind a
+ * receive that is withheld wait as well: eager ones as unexpected messages, those that the executor has copied in their receives,
+ * and those to an SRQ in the sender's queue.
  *
  * Invariant: as long as a receive is withheld, it is the oldest one of its endpoint, and nothing is delivered there; without an
  * SRQ `deferred` is set, so that the fast path takes no message either. What a peer could still write is not read again.
@@ -31,16 +33,29 @@ void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_r
 	ep->withheld.len = len;
 	ep->withheld.solicited = solicited;
 	ep->withheld.until = 0;
+	ep->withheld.last = false;
+}
+
+/* The first look that has taken the right of the executors leaves them as long as any other one, however late it comes. */
+static void last_begins(const struct soft_ia *ia, uint64_t *until, bool *last)
+{
+	if (*last)
+		return;
+	*last = true;
+	*until = soft_now_ms() + soft_bound_rest(ia) + 1;
 }
 
 bool soft_withheld_waits(struct soft_ep *ep, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool take = late || ep->withheld.last || is_near(ep->withheld.until, soft_bound_rest(ia));
 
-	late = late || is_near(ep->withheld.until, 0);
-	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, late || is_near(ep->withheld.until, soft_bound_rest(ia))) || late)
+	late = late || (ep->withheld.last && is_near(ep->withheld.until, 0));
+	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, take) || late)
 		return false;
-	if (!ep->withheld.until) {
+	if (take) {
+		last_begins(ia, &ep->withheld.until, &ep->withheld.last);
+	} else if (!ep->withheld.until) {
 		ep->withheld.until = soft_bound(ia);
 		/* relaxed: the timer is set afterwards */
 		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
@@ -69,6 +84,7 @@ void soft_bind_forget(struct soft_ep *ep)
 	if (!ep->bind_until)
 		return;
 	ep->bind_until = 0;
+	ep->bind_last = false;
 	atomic_fetch_sub_explicit(&soft_ia(ep->base.obj.ia)->binds_wait, 1, memory_order_relaxed);
 }
 
@@ -91,14 +107,17 @@ static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool l
 bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool take = late || ep->bind_last || is_near(ep->bind_until, soft_bound_rest(ia));
 
-	late = late || is_near(ep->bind_until, 0);
-	if (bind_is_quiet(ep, wqe, late || is_near(ep->bind_until, soft_bound_rest(ia))) || late) {
+	late = late || (ep->bind_last && is_near(ep->bind_until, 0));
+	if (bind_is_quiet(ep, wqe, take) || late) {
 		soft_bind_forget(ep);
 		return true;
 	}
 	/* at the end of the connection, the teardown looks again, within its own bound */
-	if (ep->open && !ep->bind_until) {
+	if (take) {
+		last_begins(ia, &ep->bind_until, &ep->bind_last);
+	} else if (ep->open && !ep->bind_until) {
 		ep->bind_until = soft_bound(ia);
 		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
 		soft_tick_set(ia);

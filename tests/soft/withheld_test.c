@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "api.h"
+#include "providers/soft/bound.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
 
@@ -226,6 +227,60 @@ static void bound_passes(void)
 	api_pair_works(&pair, &buf);
 }
 
+/* The RMR is unbound, which completes when nobody accesses the memory any more. */
+static void begin_unbind(uint32_t patience_ms)
+{
+	open_with(patience_ms);
+	writer_begins();
+	began = check_now_ms();
+	where.segment_length = 0;
+	bind_rmr(&pair.b, 4);
+	nothing_comes(pair.b.request);
+}
+
+/* Nobody has looked until the bound was over, because this process was stopped: the writer, which lives, may be within a piece. */
+static void nobody_looks_in_time(struct soft_ep *ep, uint64_t *until, bool *last)
+{
+	datp_lock(&ep->base.lock);
+	CHECK(*until);
+	*until = 1;
+	*last = false;
+	began = check_now_ms();
+	datp_unlock(&ep->base.lock);
+}
+
+static void last_piece_was_awaited(void)
+{
+	CHECK(check_now_ms() - began >= soft_bound_rest(ia));
+	CHECK(!writer_may_write());
+	API_CONN_OVER(writer.b.connect, writer.b.ep);
+	writer_ends();
+}
+
+static void receive_awaits_the_last_piece_however_late_it_is(void)
+{
+	struct soft_ep *ep;
+
+	open_with(LONG_MS);
+	post_receives(1, 1);
+	begin_withheld();
+	ep = soft_of(&pair.b);
+	nobody_looks_in_time(ep, &ep->withheld.until, &ep->withheld.last);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
+	last_piece_was_awaited();
+}
+
+static void bind_awaits_the_last_piece_however_late_it_is(void)
+{
+	struct soft_ep *ep;
+
+	begin_unbind(LONG_MS);
+	ep = soft_of(&pair.b);
+	nobody_looks_in_time(ep, &ep->bind_until, &ep->bind_last);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	last_piece_was_awaited();
+}
+
 static void others_go_on(void)
 {
 	open_with(LONG_MS);
@@ -327,17 +382,6 @@ static void two_binds_wait(void)
 	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
 	API_BIND(pair.a.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
 	at_once("the binds completed");
-}
-
-/* The RMR is unbound over a connection that ends then. The unbind completes when nobody accesses the memory any more. */
-static void begin_unbind(uint32_t patience_ms)
-{
-	open_with(patience_ms);
-	writer_begins();
-	began = check_now_ms();
-	where.segment_length = 0;
-	bind_rmr(&pair.b, 4);
-	nothing_comes(pair.b.request);
 }
 
 static void peer_ends_the_connection_of_an_unbind(void)
@@ -758,6 +802,8 @@ static void process_is_stopped_and_the_rmr_is_freed(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(bound_passes),
+	CHECK_TEST(receive_awaits_the_last_piece_however_late_it_is),
+	CHECK_TEST(bind_awaits_the_last_piece_however_late_it_is),
 	CHECK_TEST(others_go_on),
 	CHECK_TEST(messages_behind_it_keep_their_order),
 	CHECK_TEST(bind_over_its_connection_waits),

@@ -83,8 +83,9 @@ static bool users_are_mapped(void)
 /*
  * Returns true if this process may send the one at the other end a signal. For that the kernel compares the users themselves: our
  * effective or real one with the other's real or saved one. With CAP_KILL it allows any process in our own user namespace or one
- * within it. Before Linux 6.5 the process is named by its number, which another one may have got if that one has ended. No other error
- * leads there: the option also fails when the peer has ended, or for lack of a descriptor, and then the number may be another's.
+ * within it. Before Linux 6.5 the process is named by its number, which another one may have got if that one has ended. No other
+ * error leads there: the option also fails when the peer has ended, or for lack of a descriptor, and then the number may be
+ * another's.
  */
 static bool may_be_signalled(int fd, pid_t pid)
 {

@@ -323,8 +323,8 @@ struct soft_ep {
 		bool waited, listed;
 	} look[2];
 	/*
-	 * A bind waits until then for accesses through the old window to end; 0: none waits. `bind_last`: those that went on have lost
-	 * their right, and the rest is for the piece under way. EP lock
+	 * A bind waits until then for accesses through the old window to end; 0: none waits. `bind_last`: those that went on have
+	 * lost their right, and the rest is for the piece under way. EP lock
 	 */
 	uint64_t bind_until;
 	bool bind_last;

@@ -2,8 +2,7 @@
 /* datperf's verdict on a message whose last byte is there before others: tools/datperf_data.c. */
 #include "config.h"
 
-#include <pthread.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "check.h"
@@ -16,13 +15,13 @@ static struct perf_region mem;
 static void make_region(void)
 {
 	mem = (struct perf_region){ .size = SIZE, .extent = SIZE, .stride = SIZE, .slots = 1 };
-	mem.base = calloc(2, SIZE);
-	REQUIRE(mem.base != NULL);
+	mem.base = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(mem.base != MAP_FAILED);
 }
 
 static void free_region(void)
 {
-	free(mem.base);
+	munmap(mem.base, 2 * SIZE);
 }
 
 /* Puts the bytes of a message from an offset up to another one into the memory of the receiver. */
@@ -37,13 +36,14 @@ static bool verify(uint64_t *late)
 	return pattern_verify_polled(&mem, true, GENERATION, 0, late);
 }
 
-static void *put_the_rest(void *arg)
+/* A process, as a device is none of the threads of the receiver. */
+static void put_the_rest(void *arg)
 {
 	struct timespec pause = { 0, PAUSE_MS * 1000000L };
 
+	(void)arg;
 	nanosleep(&pause, NULL);
 	put(LATE, SIZE - 1);
-	return arg;
 }
 
 static void message_that_is_there_is_right_at_once(void)
@@ -57,15 +57,15 @@ static void message_that_is_there_is_right_at_once(void)
 
 static void bytes_that_come_after_the_last_one_are_named(void)
 {
-	pthread_t device;
+	pid_t device;
 	uint64_t late = 0;
 
 	put(0, LATE);
 	put(SIZE - 1, SIZE);
-	REQUIRE(pthread_create(&device, NULL, put_the_rest, NULL) == 0);
+	device = check_fork(put_the_rest, NULL);
 	CHECK(verify(&late));
 	CHECK_EQ_INT(late, LATE);
-	pthread_join(device, NULL);
+	check_join(device);
 }
 
 static void byte_that_never_comes_is_wrong(void)

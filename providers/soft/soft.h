@@ -220,6 +220,15 @@ struct soft_known {
 	uint64_t addr, len;
 };
 
+/*
+ * How long a completion is withheld until the accesses have ended that the program would be told are over: withheld.c. `last`: those
+ * that went on have lost their right, and the rest of the time is for the piece under way. EP lock
+ */
+struct soft_wait {
+	uint64_t until; /* 0: nothing is withheld */
+	bool last;
+};
+
 struct soft_ep {
 	struct datp_ep base;
 	struct datp_bias bias; /* of the EP lock */
@@ -322,22 +331,18 @@ struct soft_ep {
 	struct {
 		bool waited, listed;
 	} look[2];
-	/*
-	 * A bind waits until then for accesses through the old window to end; 0: none waits. `bind_last`: those that went on have
-	 * lost their right, and the rest is for the piece under way. EP lock
-	 */
-	uint64_t bind_until;
-	bool bind_last;
+	struct soft_wait bind_wait; /* of a bind, for accesses through the old window to end. EP lock */
 	/*
 	 * withheld.c: a receive whose message has arrived and has invalidated a window. It completes when no access
-	 * through that window goes on. `last` as above. EP lock
+	 * through that window goes on. EP lock
 	 */
 	struct {
 		struct datp_wqe *wqe; /* NULL: none */
 		struct datp_rmr *rmr;
-		uint64_t len, until;
+		struct soft_wait wait;
+		uint64_t len;
 		uint32_t context;
-		bool solicited, last;
+		bool solicited;
 	} withheld;
 	/* strict.c, EP lock: the request `rnr_seq` has found no receive, and may wait until then; 0: none */
 	uint64_t rnr_until;

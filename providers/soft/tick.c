@@ -45,7 +45,7 @@ static bool binds_serve(struct soft_ia *ia)
 		if (!ep)
 			continue;
 		datp_lock(&ep->base.lock);
-		if (ep->open && ep->bind_until)
+		if (ep->open && ep->bind_wait.until)
 			soft_sq_reap(ep);
 		if (ep->open)
 			soft_recv_again(ep);

@@ -18,10 +18,47 @@
 #include "tick.h"
 #include "window.h"
 
-/* Returns true if there are `rest` milliseconds or less until the end of a wait. 0 stands for a wait that has not begun. */
-static bool is_near(uint64_t until, uint32_t rest)
+/* What a look at a wait does if accesses go on: it takes away the right of whoever makes them, or completes all the same. */
+struct look {
+	bool take, late;
+};
+
+/* Returns true if there are `rest` milliseconds or less until the end of a wait that has begun. */
+static bool is_near(const struct soft_wait *wait, uint32_t rest)
 {
-	return until && soft_now_ms() + rest >= until;
+	return wait->until && soft_now_ms() + rest >= wait->until;
+}
+
+/* `late`: the caller can wait no longer. */
+static struct look look_at(const struct soft_ia *ia, const struct soft_wait *wait, bool late)
+{
+	return (struct look){ .take = late || wait->last || is_near(wait, soft_bound_rest(ia)),
+			      .late = late || (wait->last && is_near(wait, 0)) };
+}
+
+/*
+ * Begins the wait, or goes on with it. The first look that has taken the right of the executors leaves them as long as any other
+ * one, however late it comes. EP lock.
+ */
+static void wait_locked(struct soft_ia *ia, struct soft_wait *wait, bool taken)
+{
+	if (taken && !wait->last) {
+		wait->last = true;
+		wait->until = soft_now_ms() + soft_bound_rest(ia) + 1;
+	} else if (!wait->until) {
+		wait->until = soft_bound(ia);
+		/* relaxed: the timer is set afterwards */
+		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
+		soft_tick_set(ia);
+	}
+}
+
+/* Ends the wait, if it has begun. EP lock. */
+static void wait_end_locked(struct soft_ia *ia, struct soft_wait *wait)
+{
+	if (wait->until)
+		atomic_fetch_sub_explicit(&ia->binds_wait, 1, memory_order_relaxed);
+	*wait = (struct soft_wait){ .until = 0 };
 }
 
 void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context, uint64_t len,
@@ -32,35 +69,17 @@ void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_r
 	ep->withheld.context = context;
 	ep->withheld.len = len;
 	ep->withheld.solicited = solicited;
-	ep->withheld.until = 0;
-	ep->withheld.last = false;
-}
-
-/* The first look that has taken the right of the executors leaves them as long as any other one, however late it comes. */
-static void last_begins(const struct soft_ia *ia, uint64_t *until, bool *last)
-{
-	if (*last)
-		return;
-	*last = true;
-	*until = soft_now_ms() + soft_bound_rest(ia) + 1;
+	ep->withheld.wait = (struct soft_wait){ .until = 0 };
 }
 
 bool soft_withheld_waits(struct soft_ep *ep, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	bool take = late || ep->withheld.last || is_near(ep->withheld.until, soft_bound_rest(ia));
+	struct look look = look_at(ia, &ep->withheld.wait, late);
 
-	late = late || (ep->withheld.last && is_near(ep->withheld.until, 0));
-	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, take) || late)
+	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, look.take) || look.late)
 		return false;
-	if (take) {
-		last_begins(ia, &ep->withheld.until, &ep->withheld.last);
-	} else if (!ep->withheld.until) {
-		ep->withheld.until = soft_bound(ia);
-		/* relaxed: the timer is set afterwards */
-		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
-		soft_tick_set(ia);
-	}
+	wait_locked(ia, &ep->withheld.wait, look.take);
 	return true;
 }
 
@@ -72,20 +91,14 @@ struct datp_wqe *soft_withheld_end(struct soft_ep *ep)
 	/* the bounce thread may have found the window before; it copies one more piece at most */
 	soft_bounce_quiesce(ia);
 	soft_window_quiesced(ia, ep->withheld.context);
-	if (ep->withheld.until)
-		atomic_fetch_sub_explicit(&ia->binds_wait, 1, memory_order_relaxed);
-	ep->withheld.until = 0;
+	wait_end_locked(ia, &ep->withheld.wait);
 	ep->withheld.wqe = NULL;
 	return wqe;
 }
 
 void soft_bind_forget(struct soft_ep *ep)
 {
-	if (!ep->bind_until)
-		return;
-	ep->bind_until = 0;
-	ep->bind_last = false;
-	atomic_fetch_sub_explicit(&soft_ia(ep->base.obj.ia)->binds_wait, 1, memory_order_relaxed);
+	wait_end_locked(soft_ia(ep->base.obj.ia), &ep->bind_wait);
 }
 
 /*
@@ -107,20 +120,14 @@ static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool l
 bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	bool take = late || ep->bind_last || is_near(ep->bind_until, soft_bound_rest(ia));
+	struct look look = look_at(ia, &ep->bind_wait, late);
 
-	late = late || (ep->bind_last && is_near(ep->bind_until, 0));
-	if (bind_is_quiet(ep, wqe, take) || late) {
+	if (bind_is_quiet(ep, wqe, look.take) || look.late) {
 		soft_bind_forget(ep);
 		return true;
 	}
 	/* at the end of the connection, the teardown looks again, within its own bound */
-	if (take) {
-		last_begins(ia, &ep->bind_until, &ep->bind_last);
-	} else if (ep->open && !ep->bind_until) {
-		ep->bind_until = soft_bound(ia);
-		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
-		soft_tick_set(ia);
-	}
+	if (ep->open || look.take)
+		wait_locked(ia, &ep->bind_wait, look.take);
 	return false;
 }

@@ -240,12 +240,11 @@ static void begin_unbind(uint32_t patience_ms)
 }
 
 /* Nobody has looked until the bound was over, because this process was stopped: the writer, which lives, may be within a piece. */
-static void nobody_looks_in_time(struct soft_ep *ep, uint64_t *until, bool *last)
+static void nobody_looks_in_time(struct soft_ep *ep, struct soft_wait *wait)
 {
 	datp_lock(&ep->base.lock);
-	CHECK(*until);
-	*until = 1;
-	*last = false;
+	CHECK(wait->until);
+	*wait = (struct soft_wait){ .until = 1 };
 	began = check_now_ms();
 	datp_unlock(&ep->base.lock);
 }
@@ -266,7 +265,7 @@ static void receive_awaits_the_last_piece_however_late_it_is(void)
 	post_receives(1, 1);
 	begin_withheld();
 	ep = soft_of(&pair.b);
-	nobody_looks_in_time(ep, &ep->withheld.until, &ep->withheld.last);
+	nobody_looks_in_time(ep, &ep->withheld.wait);
 	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
 	last_piece_was_awaited();
 }
@@ -277,7 +276,7 @@ static void bind_awaits_the_last_piece_however_late_it_is(void)
 
 	begin_unbind(LONG_MS);
 	ep = soft_of(&pair.b);
-	nobody_looks_in_time(ep, &ep->bind_until, &ep->bind_last);
+	nobody_looks_in_time(ep, &ep->bind_wait);
 	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
 	last_piece_was_awaited();
 }

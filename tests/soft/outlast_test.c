@@ -25,7 +25,7 @@
 enum what { WRITE, READ, SEND };
 
 /* The same in both processes. */
-static struct {
+static struct plan {
 	const char *adapter;
 	uint64_t bound_ms; /* its peer_timeout */
 	enum what what;
@@ -251,30 +251,27 @@ static void memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards
 
 /* ------------------------------------------------------------------ the ways */
 
-static void by_system_calls(void)
+#define MIB ((size_t)1 << 20)
+
+/* By system calls: two GiB take longer than a tenth of a second. */
+static void copies(enum what what)
 {
-	plan.adapter = "soft-hasty";
-	plan.bound_ms = 100;
-	plan.wide = (size_t)2 << 30;
-	plan.file = (size_t)64 << 20;
+	plan = (struct plan){ "soft-hasty", .bound_ms = 100, .what = what, .wide = 2048 * MIB, .file = 64 * MIB };
 }
 
 static void writes(void)
 {
-	by_system_calls();
-	plan.what = WRITE;
+	copies(WRITE);
 }
 
 static void reads(void)
 {
-	by_system_calls();
-	plan.what = READ;
+	copies(READ);
 }
 
 static void sends(void)
 {
-	by_system_calls();
-	plan.what = SEND;
+	copies(SEND);
 }
 
 /* A bounce thread that is not scheduled for so long would be one that does not answer, so the bound is longer. */
@@ -282,21 +279,13 @@ static void by_bounce(void)
 {
 	if (API_UNDER_TSAN)
 		check_skip("the sanitizer would keep shadows of all the memory that the bounce thread copies");
-	plan.adapter = "soft-bounce";
-	plan.bound_ms = 1000;
-	plan.wide = (size_t)2 << 30;
-	plan.file = (size_t)64 << 20;
-	plan.what = WRITE;
+	plan = (struct plan){ "soft-bounce", .bound_ms = 1000, .what = WRITE, .wide = 2048 * MIB, .file = 64 * MIB };
 }
 
 /* The file is so short that the peer is soon where this side has cleared the memory. */
 static void freed(void)
 {
-	plan.adapter = "soft-brisk";
-	plan.bound_ms = 600;
-	plan.wide = (size_t)8 << 30;
-	plan.file = (size_t)2 << 20;
-	plan.what = WRITE;
+	plan = (struct plan){ "soft-brisk", .bound_ms = 600, .what = WRITE, .wide = 8192 * MIB, .file = 2 * MIB };
 }
 
 static const struct check_test lives[] = { CHECK_TEST(request_of_a_peer_that_copies_is_not_cut_short), CHECK_END };

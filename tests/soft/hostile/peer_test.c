@@ -519,16 +519,19 @@ static void answer_wrongly(void *arg)
 	check_signal(CHECK_PARENT);
 }
 
-static void want_the_end_of_an_accept(const struct soft_msg *how)
+/* The attack makes twenty accepts fail. `before_it`: it is made before each accept, and the attacker signals that it is. */
+static void want_the_end_of_accepts(void (*attack)(void *how), const struct soft_msg *how, bool before_it)
 {
 	int before = 0;
 
-	attacker = check_fork(answer_wrongly, (void *)(uintptr_t)how);
+	attacker = check_fork(attack, (void *)(uintptr_t)how);
 	victim_opens();
 	others_are_served();
 	before = api_descriptors();
 	tell_attacker();
 	for (int i = 0; i < 20; i++) {
+		if (before_it)
+			check_await(attacker);
 		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
 		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
@@ -540,22 +543,22 @@ static void want_the_end_of_an_accept(const struct soft_msg *how)
 
 static void rejection_by_the_active_side_ends_the_accept(void)
 {
-	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_REJ });
+	want_the_end_of_accepts(answer_wrongly, &(struct soft_msg){ .type = SOFT_MSG_REJ }, false);
 }
 
 static void confirmation_of_another_connection_ends_the_accept(void)
 {
-	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_RTU, .gen = 1 });
+	want_the_end_of_accepts(answer_wrongly, &(struct soft_msg){ .type = SOFT_MSG_RTU, .gen = 1 }, false);
 }
 
 static void answer_by_the_active_side_ends_the_accept(void)
 {
-	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_REP });
+	want_the_end_of_accepts(answer_wrongly, &(struct soft_msg){ .type = SOFT_MSG_REP }, false);
 }
 
 static void request_after_the_answer_ends_the_accept(void)
 {
-	want_the_end_of_an_accept(&(struct soft_msg){ .type = SOFT_MSG_REQ });
+	want_the_end_of_accepts(answer_wrongly, &(struct soft_msg){ .type = SOFT_MSG_REQ }, false);
 }
 
 /* Says before the answer that the connection, which it cannot know yet, is the one to tell about all others. */
@@ -577,25 +580,12 @@ static void cancel_too_early(void *arg)
 		check_signal(CHECK_PARENT);
 	}
 	hostile_close(&h);
+	check_signal(CHECK_PARENT);
 }
 
 static void cancellation_before_the_answer_ends_the_request(void)
 {
-	int before;
-
-	attacker = check_fork(cancel_too_early, NULL);
-	victim_opens();
-	others_are_served();
-	before = api_descriptors();
-	tell_attacker();
-	for (int i = 0; i < 20; i++) {
-		check_await(attacker);
-		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
-		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
-	}
-	check_join(attacker);
-	REQUIRE_SOON(api_descriptors() <= before);
+	want_the_end_of_accepts(cancel_too_early, NULL, true);
 }
 
 static void cancel_for_good(void *arg)

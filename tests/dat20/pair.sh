@@ -65,28 +65,12 @@ dtestx_passes()
 	tap "$1" pair_again 'IB extension test - immed/atomic test PASSED' "$command -s" "$command -h $3"
 }
 
-dtestcm_by=pair_again	# the function that runs dtestcm: over a device dtestcm_pair
-
-# dtestcm_pair: as pair_again, but over rxe the end of one connection can be reported before another one is established, because
-# response() in rdma_cm.c reports the connection before it sends the RTU. Then the server frees an endpoint too early, and is refused
-# when it frees that again, and both are tried again. soft0 keeps the order.
-dtestcm_pair()
-{
-	local tries
-	for ((tries = 0; tries < 6; tries++)); do
-		pair_again "$@" && return
-		grep -q 'Connection Test Complete' "$tap_dir/client" && grep -q 'Error disconnect_eps: DAT_INVALID_HANDLE' "$tap_dir/server" ||
-			return
-	done
-	return 1
-}
-
 # dtestcm_passes NAME ADAPTER HOST [OPTION...]: one test, which makes 40 connections with dtestcm. Its server counts events without
 # looking at what they are, so it needs the ends of connections after all of them are established.
 dtestcm_passes()
 {
 	local command="dtestcm -P $2 -c 40 -b 10 ${*:4}"
-	tap "$1" "$dtestcm_by" 'Connection Test Complete' "$command -s" "$command -h $3"
+	tap "$1" pair_again 'Connection Test Complete' "$command -s" "$command -h $3"
 }
 
 # dtestsrq_passes NAME ADAPTER HOST READY [OPTION...]: one test, which exchanges with dtestsrq; it has no TCP port

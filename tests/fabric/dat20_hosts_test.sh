@@ -4,7 +4,6 @@
 # the same names on both sides. Needs two guests, and runs on the first, whose programs are the clients.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/dat20/pair.sh"
-dtestcm_by=dtestcm_pair
 
 bound=100
 

@@ -5,7 +5,6 @@
 # Runs in one guest.
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/dat20/pair.sh"
-dtestcm_by=dtestcm_pair
 DAT20_WAYS=${DAT20_WAYS-common}
 
 bound=100

@@ -32,7 +32,7 @@ image_missing()
 		return
 	fi
 	for need in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio modprobe:kmod rdma:iproute2 \
-		setpriv:util-linux make:make gcc:gcc xz:xz-utils; do
+		setpriv:util-linux make:make gcc:gcc xz:xz-utils zstd:zstd; do
 		command -v "${need%:*}" >/dev/null || [ -x "/sbin/${need%:*}" ] ||
 			echo "no ${need%:*} here: apt-get install ${need#*:}"
 	done

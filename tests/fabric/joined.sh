@@ -36,7 +36,7 @@ side_by_side()
 joined()
 {
 	local line count=0 planned=0
-	while IFS= read -r line; do
+	while IFS= read -r line || [ -n "$line" ]; do # the last line of a program that was killed may have no end
 		case $line in
 		1..[0-9]*)
 			line=${line#1..}

@@ -222,7 +222,7 @@ the_results_of_several_programs_are_one_stream_and_each_is_printed_at_once()
 		sleep 0.1
 	done
 	prints '^ok 1 - one$'
-	printf 'not ok - two: 1..9 \\ * # ok - no\n# why\n1..1\nok - three\n' >&$results
+	printf 'not ok - two: 1..9 \\ * # ok - no\n# why\n1..1\nok - three' >&$results
 	exec {results}>&-
 	wait $!
 	prints '^not ok 2 - two: 1\.\.9 \\ \* # ok - no$'

@@ -139,8 +139,9 @@ int conf_filter(struct conf *conf, const char *value);
 bool conf_serves_20(const struct conf *conf, const struct conf_entry *e);
 
 /*
- * The same, but of each wrapper in question the function says whether the library, which has the name of one of OpenDAT's, really
- * serves 2.0. An older one does not. The registry does not ask, because the wrapper itself refuses the program with the reason.
+ * The same, but a wrapper counts only if the function returns true for it. A library with the name of one of OpenDAT's wrappers may
+ * be an older one, which does not serve 2.0. The registry itself has no such function, because an older wrapper refuses a program
+ * of 2.0 with the reason.
  */
 typedef bool conf_wrapper_fn(const struct conf_entry *wrapper);
 bool conf_serves_20_with(const struct conf *conf, const struct conf_entry *e, conf_wrapper_fn *wrapper_has_20);

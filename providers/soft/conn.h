@@ -25,8 +25,8 @@ void soft_ep_corrupted(struct soft_ep *ep);
 void soft_ep_unanswered(struct soft_ep *ep);
 /*
  * Fails the connection `gen` with this peer, after taking away the peer's right to touch our
- * memory: from then on the peer begins no piece of a copy. soft_ia.lock held, and maybe other
- * locks.
+ * memory: from then on the peer begins no piece of a copy. Does nothing if that was done before, or if
+ * the connection has ended. soft_ia.lock held, and maybe other locks.
  */
 void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen);
 /* A graceful disconnect has nothing left to wait for. EP lock. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The passive side learns that the peer is connected: by the RTU, or, if that has not been read, from the port, where the
- * peer's service thread writes it before its program hears of it. Invariant: what the peer's program has done because a
- * connection was established is reported after that connection, whichever sockets and queues the two came through.
+ * peer's service thread writes it before its program hears of it. Invariant: the end of a connection and a connection request
+ * are reported after the connections that the same adapter of the peer had established before, whichever sockets they came
+ * through; and what a connection brings, after that connection. The rest has no such order: the peer's answer to a request of this
+ * side, messages over other connections, and what the peer's program does with another adapter.
  */
 #include "established.h"
 #include "ia.h"

@@ -10,8 +10,9 @@
  * have ended, those by peers and those by this process on their behalf. The caller has made the
  * context invalid, or changed what it stands for, so that later accesses do not matter. A window's
  * context without generation stands for all of the window's contexts. A peer that does not end its
- * access within the bound of bound.h loses its connection: from then on it has no right to touch our
- * memory, and the consumer soon gets DAT_CONNECTION_EVENT_BROKEN. If `copies`, this also waits for
+ * access within three quarters of the bound of bound.h loses its connection: from then on it has no right to touch our
+ * memory, and the consumer soon gets DAT_CONNECTION_EVENT_BROKEN; this waits the rest of the bound for
+ * the piece that the peer may be copying. If `copies`, this also waits for
  * our own copies of messages to our receives, and the caller holds no EP lock. Takes soft_ia.lock.
  */
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies);

@@ -8,9 +8,9 @@
  */
 #include "recv.h"
 #include "conn.h"
-#include "established.h"
 #include "coop.h"
 #include "cq.h"
+#include "established.h"
 #include "exec.h"
 #include "skip.h"
 #include "mr.h"

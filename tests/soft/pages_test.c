@@ -231,8 +231,8 @@ static pid_t fork_as(pid_t pid)
 }
 
 /*
- * A process in a PID namespace of its own has the number of this one, and /proc is that of this one. At the same place as here
- * it has a mapping of another file, which is not found by /proc, because it would be ours.
+ * A process in a PID namespace of its own has the number that this one has out here, and sees the /proc of out here. It maps another
+ * file at the address at which this process maps one. Under its number /proc shows this process's file, so nothing may be found.
  */
 static void look_from_inside(void *arg)
 {

@@ -36,7 +36,7 @@ static bool verify(uint64_t *late)
 	return pattern_verify_polled(&mem, true, GENERATION, 0, late);
 }
 
-/* A process, as a device is none of the threads of the receiver. */
+/* Plays the device, in a process of its own. */
 static void put_the_rest(void *arg)
 {
 	struct timespec pause = { 0, PAUSE_MS * 1000000L };

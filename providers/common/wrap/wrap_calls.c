@@ -305,7 +305,6 @@ static void table_fill(void *own, const void *other)
 #endif
 }
 
-/* A connection event contains an endpoint that the provider may have created. */
 /*
  * Only requests are new to the program. The endpoint of a connection event is not: one that the provider has made for a request
  * gets its EVD by dat_ep_modify(), after dat_cr_query(). And it may have been freed, and its memory be another IA's object by now,

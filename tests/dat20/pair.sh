@@ -16,6 +16,13 @@ ours()
 # Succeeds once the server listens: most of these programs meet at a TCP port first.
 by_tcp() { grep -q ' 00000000:3DD4 00000000:0000 0A ' /proc/net/tcp; }
 
+# end_server PROCESS PROGRAM: ends the server that this process runs, which would wait for another client after one that has failed.
+end_server()
+{
+	pkill -P "$1"
+	kill "$1" 2>/dev/null
+}
+
 # pair WORDS SERVER-COMMAND CLIENT-COMMAND [READY]: runs both, and succeeds if both print the words.
 pair()
 {
@@ -29,10 +36,7 @@ pair()
 	done
 	# shellcheck disable=SC2086 # a list of words
 	$client timeout -k 5 "$bound" $3 >"$tap_dir/client" 2>&1 </dev/null || status=$?
-	if ! grep -q -e "$words" "$tap_dir/client"; then # after a client that has failed, the server would wait for another one
-		pkill -P "$process"
-		kill "$process" 2>/dev/null
-	fi
+	grep -q -e "$words" "$tap_dir/client" || end_server "$process" "${2%% *}"
 	wait $process
 	grep -q -e "$words" "$tap_dir/client" && grep -q -e "$words" "$tap_dir/server" && return
 	tail -n 20 "$tap_dir/client" "$tap_dir/server"

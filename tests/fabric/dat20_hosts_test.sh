@@ -10,6 +10,8 @@ bound=100
 ofed() { DAT_OVERRIDE=$LAB_OFED_CONF "$@"; }
 ours_there() { lab-peer env LD_LIBRARY_PATH="$PWD/.libs" "$@"; }
 ofed_there() { lab-peer env DAT_OVERRIDE="$LAB_OFED_CONF" "$@"; }
+# The server itself has to end, because another one could not listen beside it; then the process of this side ends as well.
+end_server() { lab-peer pkill -x "$2"; }
 by_tcp() { lab-peer grep -q ' 00000000:3DD4 00000000:0000 0A ' /proc/net/tcp; }
 
 # Checks which libdat2 the programs of the other host load.

@@ -221,8 +221,8 @@ struct soft_known {
 };
 
 /*
- * How long a completion is withheld until the accesses have ended that the program would be told are over: withheld.c. `last`: those
- * that went on have lost their right, and the rest of the time is for the piece under way. EP lock
+ * How long a completion is withheld until the accesses have ended that the program would be told are over: withheld.c. `last`:
+ * those that went on have lost their right, and the rest of the time is for the piece under way. EP lock
  */
 struct soft_wait {
 	uint64_t until; /* 0: nothing is withheld */

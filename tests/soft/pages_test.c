@@ -231,8 +231,9 @@ static pid_t fork_as(pid_t pid)
 }
 
 /*
- * A process in a PID namespace of its own has the number that this one has out here, and sees the /proc of out here. It maps another
- * file at the address at which this process maps one. Under its number /proc shows this process's file, so nothing may be found.
+ * A process in a PID namespace of its own has the number that this one has out here, and sees the /proc of out here. It maps
+ * another file at the address at which this process maps one. Under its number /proc shows this process's file, so nothing may be
+ * found.
  */
 static void look_from_inside(void *arg)
 {

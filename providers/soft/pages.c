@@ -178,7 +178,10 @@ static bool proc_is_ours(void)
 	char *line = NULL;
 	size_t size = 0;
 
-	/* one number for each PID namespace of this process, from that of /proc inwards */
+	/*
+	 * One number for each PID namespace of this process, from that of /proc inwards. A kernel without PID namespaces has no
+	 * such line, and nothing is found.
+	 */
 	while (status && n <= 0 && getline(&line, &size, status) >= 0)
 		n = sscanf(line, "NSpid: %d %d", &own, &inner);
 	free(line);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Peers that are held where they enter the kernel for a copy, behind the check of their right: by a tracer that stops them at
- * system calls, as strace(1) does, or by a filter that asks another process. When such a peer goes on, it copies one piece, as
- * opendat-soft(7) says, and no more. Meanwhile it holds up nobody.
+ * system calls, as strace(1) does, or by a filter that asks another process. When such a peer goes on, it copies one piece at
+ * most, as opendat-soft(7) says. Meanwhile it holds up nobody.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -149,7 +149,7 @@ static void run_to_call(pid_t pid, unsigned long number)
 	}
 }
 
-static void peer_that_a_tracer_holds_copies_one_piece_later(void)
+static void peer_that_a_tracer_holds_copies_at_most_one_piece_later(void)
 {
 	int listener, status;
 	pid_t other;
@@ -194,7 +194,7 @@ static int descriptor_of(pid_t pid, int fd)
 	return mine;
 }
 
-static void peer_that_a_filter_holds_copies_one_piece_later(void)
+static void peer_that_a_filter_holds_copies_at_most_one_piece_later(void)
 {
 	struct seccomp_notif question;
 	int theirs, listener = -1;
@@ -223,8 +223,8 @@ static int over_soft(void)
 }
 
 static const struct check_test tests[] = {
-	CHECK_TEST(peer_that_a_tracer_holds_copies_one_piece_later),
-	CHECK_TEST(peer_that_a_filter_holds_copies_one_piece_later),
+	CHECK_TEST(peer_that_a_tracer_holds_copies_at_most_one_piece_later),
+	CHECK_TEST(peer_that_a_filter_holds_copies_at_most_one_piece_later),
 	CHECK_END
 };
 static const struct check_suite suite = { .name = "held", .init = over_soft, .teardown = api_close, .tests = tests };

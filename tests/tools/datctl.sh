@@ -215,7 +215,7 @@ show_opens_an_adapter_of_20_by_libdat2()
 	restore_conf
 }
 
-list_opens_no_library()
+list_loads_no_provider()
 {
 	with_conf 'ghost u1.2 nonthreadsafe default /nowhere/libghost.so x.1.0 "" ""'
 	run ./datctl list
@@ -531,7 +531,7 @@ tests help_goes_to_stdout_and_succeeds help_names_every_command version_is_one_l
 	wrong_usage_exits_with_2_and_prints_nothing results_that_cannot_be_written_are_a_failure \
 	list_prints_one_line_an_adapter_in_order list_leaves_out_what_no_program_can_open \
 	list_shows_entries_of_other_versions a_line_of_12_that_serves_20_is_marked an_older_wrapper_does_not_serve_20 \
-	which_knows_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_opens_no_library list_tells_of_a_bad_line_and_shows_the_rest \
+	which_knows_adapters_of_20 show_opens_an_adapter_of_20_by_libdat2 list_loads_no_provider list_tells_of_a_bad_line_and_shows_the_rest \
 	list_shows_adapters_and_tuning_of_drop_ins show_prints_what_the_line_or_the_section_allows list_of_an_empty_file_is_empty_and_says_what_to_do \
 	list_and_show_speak_json report_holds_what_helps_and_no_secret report_tells_driver_firmware_and_model_of_each_device completion_offers_commands_options_and_adapters \
 	list_of_a_missing_file_fails_and_says_so \

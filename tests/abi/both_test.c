@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "foreign_dat.h"
+#include <foreign_dat.h>
 
 #define OTHERS	"a handle of the other API is refused"
 

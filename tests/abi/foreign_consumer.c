@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "foreign_dat.h"
+#include <foreign_dat.h>
 #include "foreign_log.h"
 
 /* An error of the plugin's own choice, which libdat must pass on unchanged. */
@@ -81,7 +81,7 @@ static void foreign_made(const struct foreign_ends *ends, const char *name, DAT_
 	differs = 1;
 }
 
-#include "foreign_calls.h"
+#include <foreign_calls.h>
 
 /* dat.conf for this run alone; the file is gone before the tests begin to matter to anyone. */
 static int write_conf(char *path)

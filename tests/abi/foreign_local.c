@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "foreign_dat.h"
+#include <foreign_dat.h>
 
 static int report(int number, int holds, const char *name)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "foreign_dat.h"
+#include <foreign_dat.h>
 #include "foreign_log.h"
 
 _Static_assert(sizeof(struct dat_provider) == (DAT_VERSION_MAJOR == 1 ? 560 : 648),
@@ -86,7 +86,7 @@ static DAT_RETURN foreign_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	return foreign_log.answer;
 }
 
-#include "foreign_slots.h"
+#include <foreign_slots.h>
 
 #if DAT_VERSION_MAJOR >= 2
 /*

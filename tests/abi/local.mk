@@ -92,7 +92,8 @@ EXTRA_tests_abi_foreign_local_DEPENDENCIES = libdat.la tests/abi/foreign_plugin.
 
 TESTS += tests/abi/foreign_consumer tests/abi/foreign_local tests/abi/symbols.sh
 
-# The same two programs and the same plugin for DAT 2.0, on libdat2.
+# The same two programs and the same plugin for DAT 2.0, on libdat2. They include the generated headers in angle brackets, because
+# a name in quotes is looked up beside the source first, and in a build in the source's folder those of 1.2 lie there.
 EXTRA_DIST += tests/abi/dat20/foreign_dat.h
 foreign20_generated = tests/abi/dat20/foreign_slots.h tests/abi/dat20/foreign_calls.h
 BUILT_SOURCES += $(foreign20_generated)

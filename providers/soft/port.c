@@ -142,8 +142,8 @@ void soft_port_begin(struct soft_ep *ep)
 	ep->credits = soft_ia(ep->base.obj.ia)->strict ? 0 : SOFT_CREDITS;
 	ep->rnr_until = ep->unready_until = ep->suppressed = 0;
 	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;
-	/* relaxed: a hint */
-	atomic_store_explicit(&ep->maps, true, memory_order_relaxed);
+	/* relaxed: a hint; but a strict adapter checks every request, which the short way does not (strict.h) */
+	atomic_store_explicit(&ep->maps, !ia->strict, memory_order_relaxed);
 }
 
 enum datp_err soft_ep_create(struct datp_ep *base)

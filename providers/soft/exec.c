@@ -889,7 +889,7 @@ void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg)
 	 * A done request may have been executed by the other side: that side counts it first, and
 	 * publishes a cell of its own after that.
 	 */
-	if ((int32_t)(ep->executed - seq) > 0 || ep->rlayout.srq ||
+	if (ep->executed == seq + 1 || ep->rlayout.srq || /* `seq` is the last one posted */
 	    !soft_recv_posted(ep->rport, ep->rlayout.rq_base + msg))
 		return;
 	if (!cell_announce(ep, msg + 1))

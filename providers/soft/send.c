@@ -236,6 +236,9 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 	struct soft_cell *kept = NULL;
 	uint64_t position;
 
+	/* positions wrap: a place before all that the queue can hold is none, and must not seem to be one of a later request */
+	if (posted - ep->places > ep->layout.sq_mask + 1)
+		ep->places = posted;
 	if (soft_is_message(wqe->op) && place_is_kept(ep, posted, wqe->len))
 		kept = soft_ring_reserve(ep->rring, ep->rmask, ep->my_sender_id, &position);
 	memcpy(e, particular, sizeof *e);

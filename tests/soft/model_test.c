@@ -618,7 +618,47 @@ static void sender_does_not_wait_for_a_dead_helper(void)
 	coop_explore(&scenario);
 }
 
+/* The connection has had so many requests that the difference to a count of its beginning is negative as a signed number. */
+#define ONE_CELL 8
+static const uint32_t many = (1u << 31) + 1;
+
+static void count_many(struct soft_ep *ep)
+{
+	atomic_store(&ep->port->sq_posted, many);
+	atomic_store(&ep->port->sq_done, many);
+	ep->sq_reaped = many;
+}
+
+/* A message that waited for credit goes by a cell when there is some. If it had a place, it would have to wait for its receive. */
+static void place_of_long_ago_is_none(void)
+{
+	struct soft_ep *ep = &world.a.ep;
+
+	world.ia->eager_sure = world.ia->eager_limit = SOFT_INLINE;
+	count_many(ep);
+	ep->credits = 0;
+	world_post(&world.a, false, &world.a.out[0], ONE_CELL);
+	REQUIRE(atomic_load(&ep->port->sq_done) == many);
+	ep->credits = SOFT_CREDITS;
+	soft_exec_run(ep, true);
+	CHECK_EQ_INT(atomic_load(&ep->port->sq_done), many + 1);
+}
+
+/* The other side holds the execution lock, and is going to execute the message. */
+static void message_has_a_place_whenever_this_side_executed_one(void)
+{
+	struct soft_ep *ep = &world.a.ep;
+
+	count_many(ep);
+	world_post(&world.b, true, &world.b.in[0], ONE_CELL);
+	atomic_store(&ep->port->exec_lock, atomic_load(&ep->port->exec_lock) | SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
+	world_post(&world.a, false, &world.a.out[0], ONE_CELL);
+	CHECK_EQ_INT(ep->places, many + 1);
+}
+
 static const struct check_test port_tests[] = {
+	CHECK_TEST(place_of_long_ago_is_none),
+	CHECK_TEST(message_has_a_place_whenever_this_side_executed_one),
 	CHECK_TEST(send_meets_its_receive),
 	CHECK_TEST(sends_meet_their_receives_in_order),
 	CHECK_TEST(receive_that_is_posted_late_wakes_the_waiter),

@@ -48,9 +48,9 @@ static inline void soft_work_begin(struct soft_ep *ep)
 /*
  * The same for a thread whose next step is to take the execution lock, by a sequentially consistent compare-exchange. Its
  * release comes after this store, and the sequentially consistent loads of the checks come after it. So a thread that reads
- * the lock before this word finds this, if it finds the lock held; and one that reads this word alone, after a full fence
- * (share.c), finds this, or the checks find what it has done. Without the lock the caller accesses nothing before it calls
- * soft_work_begin().
+ * the lock before this word finds this, if it finds the lock held; and one that reads this word alone, after it has forced a full
+ * fence on all threads (share.c), finds this, or the checks find what it has done. Without the lock the caller accesses nothing
+ * before it calls soft_work_begin().
  */
 static inline void soft_work_begin_with_lock(struct soft_ep *ep)
 {

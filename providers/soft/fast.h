@@ -113,10 +113,9 @@ static inline __attribute__((always_inline)) bool
 soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTEXT cookie,
 		       unsigned int flags)
 {
-	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, DATP_SEND, cookie, flags);
+	uint32_t reaped;
 
-	if (!wqe || !soft_plain_way_locked(ep) ||
-	    !soft_mr_check_known(ep, iov, false))
+	if (!soft_plain_way_locked(ep) || !soft_mr_check_known(ep, iov, false) || !soft_has_slot(ep, &reaped))
 		return false;
 	if (iov->len <= SOFT_PLAIN_CELL) {
 		if (!soft_plain_cell_locked(ep, iov))
@@ -126,8 +125,7 @@ soft_plain_send_locked(struct soft_ep *ep, const struct datp_sge *iov, DAT_CONTE
 		return false;
 	}
 	ep->msg++;
-	ep->base.sq.posted++;
-	soft_request_done(ep, wqe, iov->len);
+	soft_next_done(ep, cookie, flags, iov->len, DATP_SEND, reaped);
 	return true;
 }
 
@@ -153,26 +151,35 @@ soft_plain_send(DAT_EP_HANDLE handle, DAT_COUNT n, const DAT_LMR_TRIPLET *triple
 
 /* ------------------------------------------------------------------ RDMA */
 
-/* Returns false if the operation is not plain. EP lock. */
+/*
+ * Posts a short request to a region that is not noted. Returns false if the operation is not plain; then nothing has been posted.
+ * EP lock, connected, open.
+ */
+static __attribute__((noinline, unused)) bool
+soft_plain_rdma_anywhere(struct soft_ep *ep, const struct datp_sge *local, const struct datp_rge *remote, uint64_t len,
+			 DAT_CONTEXT cookie, unsigned int flags, enum datp_op op)
+{
+	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, op, cookie, flags);
+
+	if (!wqe || !soft_is_short(ep, len, remote) || !soft_mr_check_known(ep, local, op == DATP_RDMA_READ))
+		return false;
+	wqe->len = len;
+	ep->silent = 0;
+	ep->base.sq.posted++;
+	soft_short_rdma(ep, wqe, local, remote);
+	return true;
+}
+
+/* Returns false if the operation is not plain; then nothing has been posted. EP lock. */
 static inline __attribute__((always_inline)) bool
 soft_plain_rdma_locked(struct soft_ep *ep, const struct datp_sge *local, const struct datp_rge *remote, uint64_t len,
 		       DAT_CONTEXT cookie, unsigned int flags, enum datp_op op)
 {
-	struct datp_wqe *wqe;
-
-	if (op == DATP_RDMA_WRITE)
-		soft_short_own(ep, len, remote);
-	wqe = datp_wq_next(&ep->base.sq, &ep->base, op, cookie, flags);
 	/* relaxed: written under the EP lock */
-	if (!wqe || !ep->open ||
-	    atomic_load_explicit(&ep->base.state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED ||
-	    !soft_is_short(ep, len, remote) ||
-	    !soft_mr_check_known(ep, local, op == DATP_RDMA_READ))
+	if (!ep->open || atomic_load_explicit(&ep->base.state, memory_order_relaxed) != DAT_EP_STATE_CONNECTED)
 		return false;
-	wqe->len = len;
-	ep->base.sq.posted++;
-	soft_short_rdma(ep, wqe, local, remote);
-	return true;
+	return (remote->rmr_context == ep->near.context && soft_near_rdma(ep, local, remote, len, cookie, flags, op)) ||
+	       soft_plain_rdma_anywhere(ep, local, remote, len, cookie, flags, op);
 }
 
 /* Returns false if the operation is not plain; then nothing has been posted. */

@@ -22,27 +22,23 @@
  * executes the call when it continues.
  */
 #define _GNU_SOURCE
-#include "guard.h"
+#include "guard_word.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) && !defined(__ILP32__) && defined(__has_include)
-#if __has_include(<sys/rseq.h>)
-#include <sys/rseq.h>
-#define GUARD_RSEQ 1
-#endif
-#endif
-
 /* The length of a piece, which is so short that it is rarely interrupted and begun again. */
 #define GUARD_PIECE ((uint64_t)64 << 10)
 
 static bool right_is_valid(const struct soft_right *right)
 {
-	/* acquire: the copy does not begin before this check. The owner takes the right away, and never gives it back */
-	return atomic_load_explicit(right->open, memory_order_acquire) == right->gen;
+	/*
+	 * Sequentially consistent: either the owner, who takes the right away and never gives it back, finds the execution lock
+	 * held here, or this finds that it has gone (exec_short.h); and the copy does not begin before this check.
+	 */
+	return atomic_load(right->open) == right->gen;
 }
 
 static ssize_t copy_plainly(const struct soft_right *right, pid_t pid, bool write,
@@ -68,43 +64,6 @@ bool soft_guard_is_atomic(void)
 {
 	return __rseq_size != 0;
 }
-
-/*
- * The beginning of a sequence, which lasts from label 1 to label 2. In struct rseq, rseq_cs is at offset 8. The descriptor,
- * in __rseq_cs, has the address of the sequence, its length, and the address where an interrupted thread continues. The
- * signature that the kernel requires precedes the latter, as the argument of an instruction that is never executed. The word
- * is checked after the descriptor has been stored; program order is enough, because the kernel interrupts this thread itself.
- * `prelude` are instructions that are executed at each beginning.
- */
-#define SEQUENCE_BEGIN SEQUENCE_BEGIN_WITH("")
-#define SEQUENCE_BEGIN_WITH(prelude)                                                               \
-	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
-	".balign 32\n"                                                                             \
-	"3:\n\t"                                                                                   \
-	".long 0, 0\n\t"                                                                           \
-	".quad 1f, 2f - 1f, 4f\n\t"                                                                \
-	".popsection\n\t"                                                                          \
-	".pushsection .text.rseq_abort, \"ax\"\n\t"                                                \
-	".byte 0x0f, 0xb9, 0x3d\n\t"                                                               \
-	".long %c[signature]\n"                                                                    \
-	"4:\n\t"                                                                                   \
-	"jmp 5f\n\t"                                                                               \
-	".popsection\n"                                                                            \
-	"5:\n\t" prelude                                                                           \
-	"leaq 3b(%%rip), %%rax\n\t"                                                                \
-	"movq %%rax, %%fs:8(%[area])\n"                                                            \
-	"1:\n\t"                                                                                   \
-	"movq $-%c[canceled], %%rax\n\t"                                                           \
-	"cmpl %[gen], (%[word])\n\t"                                                               \
-	"jne 2f\n\t"
-/* The end of a sequence. It clears rseq_cs, because the kernel must not read the descriptor after this library is unloaded. */
-#define SEQUENCE_END                                                                               \
-	"2:\n\t"                                                                                   \
-	"movq $0, %%fs:8(%[area])\n\t"
-#define SEQUENCE_INPUTS_OF(area_, word_, gen_)                                                     \
-	[area] "r"(area_), [word] "r"(word_), [gen] "r"(gen_), [signature] "i"(RSEQ_SIG),          \
-		[canceled] "i"(ECANCELED)
-#define SEQUENCE_INPUTS SEQUENCE_INPUTS_OF(__rseq_offset, right->open, right->gen)
 
 static long copy_restartable(const struct soft_right *right, long number, long pid,
 			     const struct iovec *local, unsigned long local_n,

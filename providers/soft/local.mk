@@ -18,7 +18,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/fast.h \
 	providers/soft/fast20.c providers/soft/fast20.h \
 	providers/soft/fence.c providers/soft/fence.h \
-	providers/soft/guard.c providers/soft/guard.h \
+	providers/soft/guard.c providers/soft/guard.h providers/soft/guard_word.h \
 	providers/soft/skip.c providers/soft/skip.h \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/log_limited.c providers/soft/log_limited.h \

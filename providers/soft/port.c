@@ -144,6 +144,8 @@ void soft_port_begin(struct soft_ep *ep)
 	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;
 	/* relaxed: a hint; but a strict adapter checks every request, which the short way does not (strict.h) */
 	atomic_store_explicit(&ep->maps, !ia->strict, memory_order_relaxed);
+	ep->near = (struct soft_near){ 0 };
+	ep->silent = 0;
 }
 
 enum datp_err soft_ep_create(struct datp_ep *base)

@@ -57,6 +57,17 @@ static struct soft_slot *slot_at(struct soft_ia *ia, uint32_t index)
 	return soft_slot_at(ia->slot_mem.addr, ia->slot_size, index);
 }
 
+void soft_report_next(struct soft_ep *ep, DAT_CONTEXT cookie, unsigned int flags, uint64_t len, enum datp_op op)
+{
+	struct datp_wqe *wqe = datp_wq_next(&ep->base.sq, &ep->base, op, cookie, flags);
+
+	if (!wqe) /* the caller has seen that there is a slot */
+		return;
+	ep->silent = 0;
+	ep->base.sq.posted++;
+	datp_wqe_done(wqe, DAT_DTO_SUCCESS, len, false);
+}
+
 /* Takes a free one of the first `active` slots. Returns its index, or SLOT_NONE. */
 static uint32_t slot_search(struct soft_ia *ia, const struct soft_peer *peer, uint32_t active)
 {
@@ -273,6 +284,13 @@ static bool queue_empty(struct soft_ep *ep, const struct datp_wqe *wqe)
 	return soft_send_is_next(ep, wqe->seq);
 }
 
+/* Begins each post that does not end with soft_next_done(). Returns whether the request can be posted. */
+static inline enum datp_err post_begin(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)
+{
+	ep->silent = 0;
+	return soft_strict_post(ep, wqe, iov, n);
+}
+
 enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n)
 {
@@ -283,7 +301,7 @@ enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const s
 	enum datp_err err = soft_mr_check_iov(ia->own, soft_pz_id(base->pz), iov, n, false);
 
 	if (!err)
-		err = soft_strict_post(ep, wqe, iov, n);
+		err = post_begin(ep, wqe, iov, n);
 	if (err ||
 	    !ep->open) /* The connection has just ended, and its state will say so in a moment: the request is left for the flush */
 		return err;
@@ -317,7 +335,7 @@ enum datp_err soft_post_rdma_write(struct datp_ep *base, struct datp_wqe *wqe,
 		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, false);
 
 	if (!err)
-		err = soft_strict_post(soft_ep(base), wqe, iov, n);
+		err = post_begin(soft_ep(base), wqe, iov, n);
 	if (!err)
 		queue_rdma(soft_ep(base), wqe, iov, n, remote);
 	return err;
@@ -330,7 +348,7 @@ enum datp_err soft_post_rdma_read(struct datp_ep *base, struct datp_wqe *wqe,
 		soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, true);
 
 	if (!err)
-		err = soft_strict_post(soft_ep(base), wqe, iov, n);
+		err = post_begin(soft_ep(base), wqe, iov, n);
 	if (!err)
 		queue_rdma(soft_ep(base), wqe, iov, n, remote);
 	return err;
@@ -344,7 +362,7 @@ static enum datp_err post_extended(struct datp_ep *base, struct datp_wqe *wqe, c
 	enum datp_err err = soft_mr_check_iov(soft_ia(base->obj.ia)->own, soft_pz_id(base->pz), iov, n, sink);
 
 	if (!err)
-		err = soft_strict_post(ep, wqe, iov, n);
+		err = post_begin(ep, wqe, iov, n);
 	if (err || !ep->open)
 		return err;
 	if (soft_is_message(wqe->op))
@@ -423,7 +441,7 @@ enum datp_err soft_rmr_bind(struct datp_ep *base, struct datp_wqe *wqe, struct d
 
 	e.remote.addr = addr;
 	e.remote.len = len;
-	err = soft_strict_post(soft_ep(base), wqe, NULL, 0);
+	err = post_begin(soft_ep(base), wqe, NULL, 0);
 	if (!err)
 		err = soft_rmr_prepare(ia, (struct soft_rmr *)rmr, wqe, lmr, &e);
 	if (err)

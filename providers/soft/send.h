@@ -126,6 +126,57 @@ static inline bool soft_queue_is_whole(const struct soft_ep *ep)
 	return atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed) - ep->sq_reaped == sq->posted - sq->finished;
 }
 
+/* ---- requests that succeed within their post, which take a work request only where a completion needs one ---- */
+
+/* Returns true if one more request can be posted. *reaped is the position before which all slots have been given back. EP lock. */
+static inline __attribute__((always_inline)) bool soft_has_slot(struct soft_ep *ep, uint32_t *reaped)
+{
+	struct datp_wq *sq = &ep->base.sq;
+
+	/* acquire, both: as in datp_wq_next() */
+	*reaped = atomic_load_explicit(&sq->reaped, memory_order_acquire);
+	if (__builtin_expect(sq->posted - *reaped < sq->max, 1))
+		return true;
+	if (!datp_wq_reclaim(sq))
+		return false;
+	*reaped = atomic_load_explicit(&sq->reaped, memory_order_acquire);
+	return true;
+}
+
+/* Posts a request that has succeeded already, and reports its completion. There is a slot. EP lock. */
+void soft_report_next(struct soft_ep *ep, DAT_CONTEXT cookie, unsigned int flags, uint64_t len, enum datp_op op);
+
+/*
+ * Posts a request that has succeeded already, and reports its completion unless the flags suppress it. Then no work request is
+ * written: others would only read the mark of its slot. And the slot, with those before it, is given back at once if all that are
+ * not yet given back are of such requests, so that no thread is about to take an event of one of them. `reaped` is that of
+ * soft_has_slot(). Whoever posts a request otherwise resets `silent`. EP lock, soft_requests_done().
+ */
+static inline __attribute__((always_inline)) void soft_next_done(struct soft_ep *ep, DAT_CONTEXT cookie, unsigned int flags,
+								 uint64_t len, enum datp_op op, uint32_t reaped)
+{
+	struct datp_wq *sq = &ep->base.sq;
+	uint32_t seq = sq->posted;
+
+	if (!(flags & DAT_COMPLETION_SUPPRESS_FLAG)) {
+		soft_report_next(ep, cookie, flags, len, op);
+		return;
+	}
+	sq->posted = sq->finished = seq + 1;
+	if (__builtin_expect(seq - reaped <= ep->silent, 1)) {
+		ep->silent = 0;
+		/*
+		 * release: pairs with the acquire of the thread that reuses the slot, as a reaper's does. No other thread changes
+		 * the word: no event is left that could be taken, and a reaper that is late never moves it backwards
+		 */
+		atomic_store_explicit(&sq->reaped, seq + 1, memory_order_release);
+	} else {
+		ep->silent++;
+		/* relaxed: read under the EP lock */
+		atomic_store_explicit(&sq->ring[seq & sq->mask].done, DATP_WQE_SILENT, memory_order_relaxed);
+	}
+}
+
 /* Completes a request that has succeeded, the last one that was posted: as datp_wqe_done(). EP lock. */
 static inline __attribute__((always_inline)) void soft_request_done(struct soft_ep *ep, struct datp_wqe *wqe, uint64_t len)
 {

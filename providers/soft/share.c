@@ -29,7 +29,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#ifndef SWEEP_SPINS
 #define SWEEP_SPINS 8 /* how often to yield to a thread that uses a share; after that the tick looks again */
+#endif
 
 /* ---- finding the file ---- */
 
@@ -198,8 +200,8 @@ static void share_add_locked(struct soft_peer *peer, struct soft_share *share)
 {
 	struct soft_share *_Atomic *bucket = share_bucket(peer, share->context);
 
-	/* relaxed: nobody finds it yet */
-	atomic_store_explicit(&share->next, atomic_load_explicit(bucket, memory_order_relaxed), memory_order_relaxed);
+	/* relaxed: written under the lock. release: a thread may be at a share that comes back, and go on from there */
+	atomic_store_explicit(&share->next, atomic_load_explicit(bucket, memory_order_relaxed), memory_order_release);
 	/* release: publishes it to soft_share_known() */
 	atomic_store_explicit(bucket, share, memory_order_release);
 }
@@ -303,6 +305,47 @@ void soft_share_leave(struct soft_reach *reach)
 		soft_share_leave_one(reach->used[--reach->n]);
 }
 
+/* Returns the part of a peer's range that lies in a mapping; its length is 0 if none does. The peer may have made up the range. */
+static struct soft_range range_mapped(const struct soft_range *range, const struct soft_share *share)
+{
+	uint64_t before = share->addr > range->addr ? share->addr - range->addr : 0;
+	uint64_t after = share->addr > range->addr ? 0 : range->addr - share->addr;
+	struct soft_range part = { .addr = share->addr + after };
+
+	if (before < range->len && after < share->len)
+		part.len = range->len - before < share->len - after ? range->len - before : share->len - after;
+	return part;
+}
+
+void soft_share_note(struct soft_ep *ep)
+{
+	struct soft_near *near = &ep->near;
+	struct soft_peer *peer = ep->peer;
+	/*
+	 * acquire, both: the second finds no share whose removal the first has counted, so that the note does not hold any more
+	 * when a share that it finds has been taken out; and it finds what share_add_locked() has published
+	 */
+	uint64_t ends = atomic_load_explicit(&peer->share_ends, memory_order_acquire);
+	const struct soft_share *share = atomic_load_explicit(share_bucket(peer, near->context), memory_order_acquire);
+	struct soft_range range, part;
+
+	while (share && share->context != near->context)
+		share = atomic_load_explicit(&share->next, memory_order_acquire);
+	near->rights = 0;
+	near->ends = ends;
+	/* `range.lmr`: the region is dead, and its context is that of a window now */
+	if (!share || !share->at || !soft_mr_get(peer->mr, near->context, &range) || range.lmr ||
+	    range.pz != SOFT_ONCE(ep->rport->pz))
+		return;
+	part = range_mapped(&range, share);
+	near->mr = &peer->mr[SOFT_MR_INDEX(near->context)];
+	near->addr = part.addr;
+	near->len = part.len;
+	near->here = (uintptr_t)share->at - share->addr;
+	near->rights = range.priv & (share->writable ? DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
+						       DAT_MEM_PRIV_REMOTE_READ_FLAG);
+}
+
 /*
  * Takes out of a peer's shares those of dead regions, or all of them, and puts them into a list. Returns false if one of a dead
  * region is in use, and stays. share_lock
@@ -319,8 +362,9 @@ static bool shares_take_locked(struct soft_peer *peer, bool all, struct soft_sha
 		while ((share = atomic_load_explicit(p, memory_order_relaxed))) {
 			const struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(share->context)];
 
-			/* relaxed: this thread was woken after the end of the region */
-			bool dead = all || atomic_load_explicit(&mr->context, memory_order_relaxed) != share->context;
+			/* relaxed, both: this thread was woken after the end of the region. A window may have got its context */
+			bool dead = all || atomic_load_explicit(&mr->context, memory_order_relaxed) != share->context ||
+				    atomic_load_explicit(&mr->lmr, memory_order_relaxed);
 
 			/* acquire: the copies have ended */
 			if (!dead || (!all && atomic_load_explicit(&share->users, memory_order_acquire))) {
@@ -372,10 +416,12 @@ static bool shares_take_dead(struct soft_ia *ia, struct soft_peer *peer, struct 
 
 	datp_lock(&peer->share_lock);
 	whole = shares_take_locked(peer, false, &dead);
+	if (dead) /* release: whoever finds this number does not find those shares any more; see soft_share_note() */
+		atomic_fetch_add_explicit(&peer->share_ends, 1, memory_order_release);
 	datp_unlock(&peer->share_lock);
 	if (!dead)
 		return whole;
-	soft_fence(); /* see soft_share_known() */
+	datp_bias_fence(); /* see soft_work_begin_with_lock() */
 	ended = works_have_ended(ia, peer);
 	datp_lock(&peer->share_lock);
 	while ((share = dead)) {

@@ -76,6 +76,12 @@ static inline unsigned char *soft_share_known(struct soft_peer *peer, const stru
 #endif
 
 /*
+ * Notes in ep->near all of the region ep->near.context, where it is mapped here. An access by that context has just been checked
+ * and has found it mapped. EP lock, execution lock held, at work.
+ */
+void soft_share_note(struct soft_ep *ep);
+
+/*
  * Returns false if no memory that is mapped here belongs to this context, which the program has passed. The answer may be out of
  * date when it is used.
  */

@@ -171,6 +171,7 @@ struct soft_peer {
 	/* its regions that we map; written under share_lock, a leaf */
 	struct soft_share *_Atomic shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
+	_Atomic uint64_t share_ends; /* counts how often mappings were taken out of `shares`; written under share_lock */
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
@@ -229,6 +230,22 @@ struct soft_wait {
 	bool last;
 };
 
+/*
+ * The region of the peer that two short RDMA requests of a connection in a row were for, so far as it is mapped here: it is noted.
+ * After one request there is only its context. The bounds and rights are copied from words that the peer writes, and checked
+ * against the mapping. They hold for this connection, while the context is that of the region, and until a mapping of the peer
+ * ends: soft_near_holds(). Windows are not noted, because each bind changes what they open, and contexts repeat.
+ */
+struct soft_near {
+	uint32_t context;	  /* of the last short request; 0: none */
+	uint32_t rights;	  /* DAT_MEM_PRIV_REMOTE_*: what this side may do with it; 0: it is not noted */
+	uint64_t addr, len;	  /* in the peer's address space */
+	uint64_t here;		  /* how far it is mapped from there; before it is noted this is a guess, for prefetching */
+	const struct soft_mr *mr; /* the region in the peer's table */
+	uint64_t ends;		  /* soft_peer.share_ends when it was noted; UINT64_MAX: before that */
+	uint64_t word;		  /* the execution lock as a short request has left it */
+};
+
 struct soft_ep {
 	struct datp_ep base;
 	struct datp_bias bias; /* of the EP lock */
@@ -275,18 +292,18 @@ struct soft_ep {
 	uint32_t executed;  /* requests up to the last one that we executed as their initiator */
 	uint32_t places;    /* requests up to the last one whose place a cell keeps */
 	uint32_t sq_reaped; /* requests before port->sq_done that are completed to the consumer */
+	/*
+	 * The latest posts of the request queue were so many that soft_next_done() has completed without an event, and whose slots
+	 * it has not given back. EP lock
+	 */
+	uint32_t silent;
 	uint32_t in_msg;    /* messages whose receives have completed */
 	/*
 	 * The last RDMA request of this connection that took the general way could have been a short one (exec_short.h), or
 	 * none has. EP lock; read without it as a hint.
 	 */
 	_Atomic bool maps;
-	/*
-	 * The peer's context that the last short write was for, and how far from the peer's addresses its memory is here. A guess,
-	 * for prefetching only. EP lock
-	 */
-	uint32_t near_context;
-	uint64_t near;
+	struct soft_near near; /* EP lock */
 	/*
 	 * The latest value of soft_port.announced, or of what this side has executed itself. With
 	 * an SRQ: the places of the messages before it have been reached, as far as cells keep them.

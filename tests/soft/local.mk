@@ -269,8 +269,9 @@ tests_soft_model_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_mix_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_mix_test.c
 tests_soft_model_mix_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_mix_test_LDADD = $(SOFT_TEST_LIBS)
-tests_soft_model_short_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_short_test.c
-tests_soft_model_short_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
+tests_soft_model_short_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_share.c tests/soft/model_share.h \
+	tests/soft/model_short_test.c
+tests_soft_model_short_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS) -DMODEL_SHARES
 tests_soft_model_short_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_attack_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_attack.c tests/soft/model_attack.h \
 	tests/soft/model_attack_test.c

@@ -851,6 +851,8 @@ void model_fence(memory_order order)
 
 void model_fence_everybody(void)
 {
+	if (m.self < 0)
+		return;
 	before_step(NULL);
 	for (int t = 0; t < m.threads; t++)
 		view_join(&self()->view, &m.thread[t].view);

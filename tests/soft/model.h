@@ -171,11 +171,18 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define soft_copy_short(...)	  model_copy(__VA_ARGS__)
 #define soft_xfer(...)		  model_xfer(__VA_ARGS__)
 #define soft_copy_range(...)	  model_copy_range(__VA_ARGS__)
+#ifdef MODEL_SHARES /* the provider's own share.c runs, by model_share.c; soft_ep.at_work is shared with the thread that sweeps */
+#define __atomic_load_n(p, order)     ((__typeof__(*(p)))model_load((p), sizeof *(p), order))
+#define __atomic_store_n(p, v, order) model_store((p), sizeof *(p), (v), order)
+#else
 #define soft_share_one(...)	  model_share_one(__VA_ARGS__)
 #define soft_share_known(...)	  model_share_known(__VA_ARGS__)
+#define soft_share_note(ep)	  model_share_note(ep)
+#define soft_share_leave_one(...) model_share_leave_one(__VA_ARGS__)
+#endif
+#define soft_guard_word(...)	  model_guard_word(__VA_ARGS__)
 #define soft_guard_fetch_add(...)  model_guard_fetch_add(__VA_ARGS__)
 #define soft_guard_cmp_swap(...)  model_guard_cmp_swap(__VA_ARGS__)
-#define soft_share_leave_one(...) model_share_leave_one(__VA_ARGS__)
 #define soft_mr_check_list(...)	  model_check_list(__VA_ARGS__)
 #define soft_mr_check_remote(...) model_check_remote(__VA_ARGS__)
 #define soft_request_atomic(r)	  model_atomic(r)

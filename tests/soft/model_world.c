@@ -83,6 +83,7 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 	return 0;
 }
 
+#ifndef MODEL_SHARES
 /* The peer's memory is at the same address here. */
 unsigned char *model_share_one(struct soft_peer *peer, const struct datp_rge *buffer, bool write, struct soft_share **used)
 {
@@ -97,10 +98,23 @@ unsigned char *model_share_known(struct soft_peer *peer, const struct datp_rge *
 	return (unsigned char *)(uintptr_t)buffer->addr;
 }
 
+/* All of memory is mapped here. */
+void model_share_note(struct soft_ep *ep)
+{
+	struct soft_near *near = &ep->near;
+
+	near->addr = near->here = 0;
+	near->len = UINT64_MAX;
+	near->rights = DAT_MEM_PRIV_ALL_FLAG;
+	near->mr = &ep->peer->mr[SOFT_MR_INDEX(near->context)];
+	near->ends = atomic_load(&ep->peer->share_ends);
+}
+
 void model_share_leave_one(struct soft_share *share)
 {
 	(void)share;
 }
+#endif
 
 /* These check the right, and do not access the word of the peer. */
 bool model_guard_fetch_add(const struct soft_right *right, uint64_t *word, uint64_t *value)
@@ -120,10 +134,34 @@ int model_copy_range(unsigned char *to, const unsigned char *from, uint64_t len,
 {
 	struct soft_list local, remote;
 
+	int error;
+
+	model_require(!world.gone || (to != world.gone && from != world.gone));
 	soft_list_one(&local, (uintptr_t)(ordered ? from : to), len);
 	soft_list_one(&remote, (uintptr_t)(ordered ? to : from), len);
 	remote.right = right;
-	return model_xfer(NULL, ordered, ordered, &local, &remote, len);
+	error = model_xfer(NULL, ordered, ordered, &local, &remote, len);
+	model_require(error || !world.gone || (to != world.gone && from != world.gone));
+	return error;
+}
+
+/* Stores one byte of the word, as model_xfer() copies one. */
+bool model_guard_word(const _Atomic uint32_t *open, uint32_t gen, uint64_t *to, uint64_t value)
+{
+	bool valid;
+
+	world.copying++;
+	valid = atomic_load(open) == gen;
+	if (valid && !world.copies) {
+		model_require(!world.gone || to != world.gone);
+		model_write(to);
+		*(char *)to = (char)value;
+		model_pause();
+		model_require(!world.gone || to != world.gone);
+		model_write(to);
+	}
+	world.copying--;
+	return valid;
 }
 
 /* The peer may be stopped for longer than the bound before any step, except the steps of a copy, and goes on later. */
@@ -656,14 +694,14 @@ void world_post_plain(struct side *side, bool recv, const char *payload, uint64_
 		post(side, recv, &sge);
 }
 
-bool world_write(struct side *side, const char *from, const char *to, uint64_t len)
+bool world_write(struct side *side, const char *from, const char *to, uint64_t len, unsigned int flags)
 {
 	struct datp_sge sge = { .lmr_context = REGION, .addr = (uintptr_t)from, .len = len };
 	struct datp_rge remote = { .rmr_context = REGION, .addr = (uintptr_t)to, .len = len };
 	DAT_CONTEXT cookie = { .as_64 = side->ep.base.sq.posted };
 
-	return soft_plain_rdma(&side->ep.base, 1, (const DAT_LMR_TRIPLET *)&sge, cookie, (const DAT_RMR_TRIPLET *)&remote, 0,
-			       DATP_RDMA_WRITE);
+	return soft_plain_rdma(&side->ep.base, 1, (const DAT_LMR_TRIPLET *)&sge, cookie, (const DAT_RMR_TRIPLET *)&remote,
+			       flags, DATP_RDMA_WRITE);
 }
 
 /* Gives each receive an element of its own, as libdatp does. */

@@ -19,7 +19,8 @@ struct side {
 	struct soft_ep ep;
 	struct soft_evd evd;
 	struct datp_wqe recv[POSTS], request[POSTS];
-	char out[POSTS], in[POSTS]; /* payloads, one byte each */
+	char out[POSTS]; /* payloads, one byte each */
+	alignas(uint64_t) char in[POSTS]; /* a short write of 8 bytes to the first one is one store */
 	_Atomic uint32_t lock;	    /* of what follows, as an EVD's */
 	uint32_t done;		    /* completions so far, of receives and requests */
 	uint32_t received;	    /* completions of receives only */
@@ -51,6 +52,7 @@ struct world {
 	bool stops;		    /* a thread may be stopped for longer than the bound, so the other side may give up */
 	bool overtakes;		    /* a request has completed before one that was posted earlier */
 	int copying;		    /* the number of threads that are copying */
+	const void *gone; /* this byte is not mapped any more at the side that accesses it */
 	_Atomic uint32_t no_region; /* the region of the receives has been deregistered */
 	/*
 	 * Called in place of a copy to or from our memory, and when a connection fails. Both are NULL except under an attack.
@@ -85,7 +87,7 @@ void world_post(struct side *side, bool recv, const char *payload, uint64_t len)
 /* The same with a registered segment; if the operation is plain, by the plugin's fast path. */
 void world_post_plain(struct side *side, bool recv, const char *payload, uint64_t len);
 /* Posts an RDMA write by the plugin's fast path. Returns false if it is not plain; then nothing is posted. */
-bool world_write(struct side *side, const char *from, const char *to, uint64_t len);
+bool world_write(struct side *side, const char *from, const char *to, uint64_t len, unsigned int flags);
 /* A receive for whichever of b and d comes first. */
 void world_post_shared(const char *payload, uint64_t len);
 /*

@@ -449,6 +449,51 @@ static void region_is_not_let_go_while_a_thread_copies(void)
 	part();
 }
 
+/*
+ * A peer frees a region that this side has noted, and when the mapping here has gone it writes into its table that the region
+ * lives. What was noted does not hold any more: the memory is looked up, and mapped again.
+ */
+static void mapping_that_has_gone_is_not_used_again(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	struct soft_ep *ep;
+
+	meet(&kind);
+	ep = (struct soft_ep *)end.ep;
+	for (int i = 0; i < 3; i++)
+		write_all();
+	REQUIRE(ep->near.rights);
+	step('f');
+	check_await(owner);
+	CHECK_SOON(!mapped());
+	atomic_store(&ep->peer->mr[SOFT_MR_INDEX(theirs.target.rmr_context)].context, theirs.target.rmr_context);
+	write_all();
+	want_it_there();
+	part();
+}
+
+/*
+ * The region that this side has noted is freed, and its entry of the table becomes that of a window, which gets the context of the
+ * region after some thousand binds. Such an entry is written here. The context opens what the window opens, which is nothing.
+ */
+static void window_with_the_context_of_a_region_is_not_taken_for_it(void)
+{
+	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	uint32_t context;
+	struct soft_ep *ep;
+
+	meet(&kind);
+	ep = (struct soft_ep *)end.ep;
+	for (int i = 0; i < 3; i++)
+		write_all();
+	REQUIRE(ep->near.rights);
+	context = theirs.target.rmr_context;
+	atomic_store(&ep->peer->mr[SOFT_MR_INDEX(context)].lmr, context + (1u << SOFT_MR_GEN_BITS));
+	REQUIRE_DAT(post_write_of_all(4), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 4, DAT_DTO_ERR_REMOTE_ACCESS, API_ANY_LENGTH);
+	part();
+}
+
 static void window_opens_it_and_closes_it_again(void)
 {
 	const struct kind kind = { .make = of_memfd,
@@ -596,6 +641,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(region_that_is_freed_is_let_go),
 	CHECK_TEST(region_is_not_let_go_while_a_thread_is_at_work),
 	CHECK_TEST(region_is_not_let_go_while_a_thread_copies),
+	CHECK_TEST(mapping_that_has_gone_is_not_used_again),
+	CHECK_TEST(window_with_the_context_of_a_region_is_not_taken_for_it),
 	CHECK_TEST(window_opens_it_and_closes_it_again),
 	CHECK_TEST(range_beyond_the_region_is_refused),
 	CHECK_TEST(file_that_can_only_be_read_is_read_in_place),

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "providers/soft/guard.h"
+#include "providers/soft/guard_word.h"
 #include "providers/soft/xfer.h"
 
 #define ROOM	  65536
@@ -359,10 +359,13 @@ static void right_that_is_gone_moves_nothing(void)
 	CHECK_EQ_INT(errno, ECANCELED);
 	CHECK(!soft_guard_move(&gone, to, from, sizeof(to)));
 	CHECK(!soft_guard_store(&gone, &aligned, 2, 8));
+	CHECK(!soft_guard_word(gone.open, gone.gen, &aligned, 2));
 	CHECK_EQ_STR(to, "old");
 	CHECK_EQ_INT(aligned, 1);
 	CHECK(soft_guard_move(&granted, to, from, sizeof(to)));
 	CHECK_EQ_STR(to, "new");
+	CHECK(soft_guard_word(granted.open, granted.gen, &aligned, 2));
+	CHECK_EQ_INT(aligned, 2);
 }
 
 static void stores_have_their_size(void)

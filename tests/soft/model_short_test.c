@@ -241,10 +241,13 @@ static void freed_region_is_not_touched_by_a_side_that_continues(void)
 	world_explore(&scenario);
 }
 
-/* The region is freed, and its entry becomes that of a window, which has its context after many binds. */
+/*
+ * The region is freed, and its entry becomes that of a window, which has its context after many binds. The peer says that the
+ * window is one onto the region that was freed, whose mapping is still there.
+ */
 static void window_with_the_context_of_a_region_is_not_noted(void)
 {
-	atomic_store(&world.ia->mr[1].lmr, 2u << SOFT_MR_GEN_BITS);
+	atomic_store(&world.ia->mr[1].lmr, atomic_load(&world.ia->mr[1].context));
 	for (int i = 0; i < 3; i++) {
 		CHECK(world_write(&world.a, &world.a.out[0], &world.b.in[0], SHORT, DAT_COMPLETION_SUPPRESS_FLAG));
 		CHECK(!world.a.ep.near.rights);

@@ -53,16 +53,23 @@ uint32_t soft_sender_id_new(struct soft_ia *ia)
 	return sender_id;
 }
 
-bool soft_sender_id_is_of(struct soft_ia *ia, uint32_t sender_id, const uint64_t id[2])
+static bool peer_is(const struct soft_peer *peer, const uint64_t id[2], const struct soft_process *process)
+{
+	return peer->id[0] == id[0] && peer->id[1] == id[1] &&
+	       /* relaxed: a peer that dies at this moment will be seen to be dead soon */
+	       !atomic_load_explicit(&peer->dead, memory_order_relaxed) &&
+	       soft_process_is(&peer->process, process);
+}
+
+bool soft_sender_id_is_of(struct soft_ia *ia, uint32_t sender_id, const uint64_t id[2],
+			  const struct soft_process *process)
 {
 	struct soft_peer *peer;
 	bool same;
 
 	datp_lock(&ia->lock);
 	peer = sender_id && sender_id < SOFT_PORT_MAX ? ia->peer_of_sender_id[sender_id] : NULL;
-	same = peer && peer->id[0] == id[0] && peer->id[1] == id[1] &&
-	       /* relaxed: a peer that dies at this moment will be seen to be dead soon */
-	       !atomic_load_explicit(&peer->dead, memory_order_relaxed);
+	same = peer && peer_is(peer, id, process);
 	datp_unlock(&ia->lock);
 	return same;
 }
@@ -213,6 +220,7 @@ static void peer_delete(struct soft_peer *peer)
 		soft_arena_free(peer->ia, &peer->mailbox_mem);
 	if (peer->arena_fd >= 0)
 		close(peer->arena_fd);
+	soft_process_forget(&peer->process);
 	free(peer);
 }
 
@@ -240,7 +248,7 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 {
 	struct soft_ref mr;
 
-	peer->arena = soft_ia_arena(intro->id, peer->pid);
+	peer->arena = soft_ia_arena(intro->id, peer->process.pid);
 	peer->self = peer->arena != NULL;
 	if (!peer->self && !soft_file_stays(peer->arena_fd))
 		return false; /* the peer could remove pages that are mapped here */
@@ -250,53 +258,56 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	/* read once: what has been checked is what is used */
 	mr = SOFT_ONCE(peer->header->mr);
 	peer->mr = soft_peer_map(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
-	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->pid, intro->probe, intro->id[0]);
+	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->process.pid, intro->probe, intro->id[0]);
 	return peer->mr && peer_slots(peer);
 }
 
 /* ia.lock */
-static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2])
+static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2],
+				   const struct soft_process *process)
 {
 	struct soft_peer *peer = ia->peers;
 
-	while (peer && (peer->id[0] != id[0] || peer->id[1] != id[1] ||
-			atomic_load_explicit(&peer->dead, memory_order_relaxed)))
+	while (peer && !peer_is(peer, id, process))
 		peer = peer->next;
 	return peer;
 }
 
-struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
-				int arena_fd, uint32_t sender_id)
+struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro,
+				struct soft_process *process, int arena_fd, uint32_t sender_id)
 {
 	static struct log_limit unmapped;
 	struct soft_peer *peer;
 
 	datp_lock(&ia->lock);
-	peer = peer_find(ia, intro->id);
+	peer = peer_find(ia, intro->id, process);
 	if (peer) {
 		peer->users++;
 		ia->peer_of_sender_id[sender_id] = peer;
 		ia->sender_id_used[sender_id] = 1;
 		datp_unlock(&ia->lock);
 		close(arena_fd);
+		soft_process_forget(process);
 		return peer;
 	}
 	datp_unlock(&ia->lock);
 	peer = calloc(1, sizeof *peer);
 	if (!peer) {
 		close(arena_fd);
+		soft_process_forget(process);
 		return NULL;
 	}
 	peer->ia = ia;
 	peer->id[0] = intro->id[0];
 	peer->id[1] = intro->id[1];
-	peer->pid = pid;
+	peer->process = *process;
 	peer->arena_fd = arena_fd;
 	peer->sender_id = sender_id;
 	peer->users = 1;
 	errno = 0;
 	if (!peer_setup(peer, intro)) {
-		soft_log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s", (int)pid,
+		soft_log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s",
+				 (int)peer->process.pid,
 				 errno == ENOMEM ?
 				      "no room to map it; raise the limit of memory (ulimit -v)" :
 				      "is it of another OpenDAT version?");
@@ -355,7 +366,8 @@ static void peer_wake_locked(struct soft_peer *peer)
 {
 	struct soft_ia *ia = peer->ia;
 
-	if (peer->id[0] == ia->id[0] && peer->id[1] == ia->id[1]) {
+	/* the arena and not the id tells: a peer could say that it has ours */
+	if (peer->self && peer->arena == ia->arena) {
 		soft_ia_wake(ia);
 		return;
 	}

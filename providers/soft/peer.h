@@ -17,19 +17,22 @@ struct soft_intro {
 void soft_peers_fini(struct soft_ia *ia);
 
 uint32_t soft_sender_id_new(struct soft_ia *ia); /* returns a free sender ID, or 0 */
-bool soft_sender_id_is_of(struct soft_ia *ia, uint32_t sender_id, const uint64_t id[2]);
+/* Returns true if the sender ID is that of the live peer with this id and process. */
+bool soft_sender_id_is_of(struct soft_ia *ia, uint32_t sender_id, const uint64_t id[2],
+			  const struct soft_process *process);
 void soft_sender_id_free(struct soft_ia *ia, uint32_t sender_id); /* of a connection attempt that failed */
 
 void soft_sender_id_forget(struct soft_ia *ia, uint32_t sender_id); /* for the second one of two sender IDs of a peer */
 
 /*
  * Returns the peer with this introduction, with a reference; creates it if it is new. `sender_id` is
- * its sender ID in our rings; a peer that is known already gets this one in addition. arena_fd
- * is the descriptor of its arena, which this call takes over or closes. Returns NULL if there is no
+ * its sender ID in our rings; a peer that is known already gets this one in addition. A peer is known by its id and its
+ * process together: every peer of an IA learns its id, and could introduce itself with that. arena_fd is the descriptor of
+ * its arena, and process->handle that of its process; this call takes over or closes both. Returns NULL if there is no
  * memory or the peer's cannot be mapped. Service thread.
  */
-struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro, pid_t pid,
-				int arena_fd, uint32_t sender_id);
+struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro,
+				struct soft_process *process, int arena_fd, uint32_t sender_id);
 void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last reference unmaps the peer's memory */
 /*

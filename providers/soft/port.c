@@ -232,7 +232,7 @@ void soft_port_leave(struct soft_ep *ep)
 	if (port_alloc(ia, &ep->base, &mem, &layout)) {
 		datp_log(1, "soft: no memory to take an endpoint away from process %d, which may "
 			    "disturb its next connection when that process continues",
-			 (int)ep->peer->pid);
+			 (int)ep->peer->process.pid);
 		return;
 	}
 	atomic_store_explicit(&((struct soft_port *)mem.addr)->rq_posted, ep->base.rq.posted,

@@ -313,6 +313,7 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 					   .attr = &msg->attr,
 					   .prepare = request_prepare,
 					   .arg = &request };
+	struct soft_process process;
 	struct soft_sp *sp;
 	struct datp_cr *cr;
 	enum datp_err err = DATP_ERR_STATE;
@@ -333,8 +334,10 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
 	}
-	request.peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, sender_id);
-	*arena_fd = -1;
+	if (soft_process_of(sock->fd, sock->pid, &process)) {
+		request.peer = soft_peer_get(ia, &msg->intro, &process, *arena_fd, sender_id);
+		*arena_fd = -1;
+	}
 	if (!request.peer) {
 		soft_sender_id_free(ia, sender_id);
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -564,14 +567,18 @@ static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *m
 {
 	struct soft_ia *ia = sock->ia;
 	uint32_t sender_id = msg->intro.my_sender_id;
+	struct soft_process process;
 	struct soft_peer *peer;
 
-	/* the peer has the sender ID that our connection request gave it, or one that it got before */
-	if (sock->peer || *arena_fd < 0 || !msg->intro.sender_id ||
-	    msg->intro.sender_id >= SOFT_PORT_MAX ||
-	    (sender_id != sock->sender_id && !soft_sender_id_is_of(ia, sender_id, msg->intro.id)))
+	if (sock->peer || *arena_fd < 0 || !msg->intro.sender_id || msg->intro.sender_id >= SOFT_PORT_MAX ||
+	    !soft_process_of(sock->fd, sock->pid, &process))
 		return NULL;
-	peer = soft_peer_get(ia, &msg->intro, sock->pid, *arena_fd, sender_id);
+	/* the peer has the sender ID that our connection request gave it, or one that it got before */
+	if (sender_id != sock->sender_id && !soft_sender_id_is_of(ia, sender_id, msg->intro.id, &process)) {
+		soft_process_forget(&process);
+		return NULL;
+	}
+	peer = soft_peer_get(ia, &msg->intro, &process, *arena_fd, sender_id);
 	*arena_fd = -1;
 	if (!peer)
 		return NULL;

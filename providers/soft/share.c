@@ -154,11 +154,11 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 		share->writable = priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG; /* without that right the file is sealed against writing */
 	}
 	flags = share->writable ? O_RDWR : O_RDONLY;
-	if (share->len && soft_pages_backing(peer->pid, share->addr, share->len, &backing)) {
+	if (share->len && soft_pages_backing(peer->process.pid, share->addr, share->len, &backing)) {
 		backing.unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED;
-		fd = open_mapping(peer->pid, flags, &backing);
+		fd = open_mapping(peer->process.pid, flags, &backing);
 		if (fd < 0)
-			fd = open_descriptor(peer->pid, flags, &backing);
+			fd = open_descriptor(peer->process.pid, flags, &backing);
 	}
 	if (fd >= 0) {
 		(void)share_map(share, fd, backing.offset + (share->addr - backing.start));

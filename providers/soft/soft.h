@@ -12,6 +12,7 @@
 #define SOFT_H
 
 #include "shm.h"
+#include "process.h"
 #include <datp/bias.h>
 #include <datp/fork.h>
 #include <datp/timer.h>
@@ -153,7 +154,7 @@ struct soft_peer {
 	 * until then only that connection uses it. soft_ia.lock
 	 */
 	uint32_t my_sender_id;
-	pid_t pid;
+	struct soft_process process;
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
 	bool cma;	       /* the kernel lets us copy to and from its memory */
 	_Atomic uint32_t dead; /* its sockets have hung up: it touches no memory any more */

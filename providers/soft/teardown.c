@@ -175,7 +175,7 @@ static void teardown_give_up(struct soft_ep *ep)
 	datp_log(2,
 		 "soft: process %d had not released a connection when that ended; is the process "
 		 "stopped? It cannot access registered memory any more",
-		 (int)ep->peer->pid);
+		 (int)ep->peer->process.pid);
 	soft_port_leave(ep);
 }
 
@@ -481,7 +481,7 @@ void soft_ep_unanswered(struct soft_ep *ep)
 		datp_log(1,
 			 "soft: process %d does not answer; is it stopped? The connection ends "
 			 "(peer_timeout=%u)",
-			 (int)ep->peer->pid, soft_ia(ep->base.obj.ia)->patience_ms);
+			 (int)ep->peer->process.pid, soft_ia(ep->base.obj.ia)->patience_ms);
 	soft_ep_fail(ep);
 }
 
@@ -528,7 +528,7 @@ void soft_ep_corrupted(struct soft_ep *ep)
 			&corrupted, 1,
 			"soft: process %d has corrupted the memory that it shares with this "
 			"one; the connection ends",
-			(int)ep->peer->pid);
+			(int)ep->peer->process.pid);
 	soft_ep_fail(ep);
 }
 

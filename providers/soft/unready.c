@@ -61,7 +61,7 @@ static void message_tell(struct soft_ep *ep)
 			 "soft: adapter %s: a message from process %d has waited %d ms for a receive on the endpoint %p, and "
 			 "goes on waiting; post one %s before the messages come: many RDMA devices do not wait, and end the "
 			 "connection, as strict=on does here (opendat-soft(7))",
-			 ep->base.obj.ia->name, (int)ep->peer->pid, SOFT_UNREADY_MS, (void *)&ep->base,
+			 ep->base.obj.ia->name, (int)ep->peer->process.pid, SOFT_UNREADY_MS, (void *)&ep->base,
 			 ep->base.srq ? "to its SRQ" : "there");
 }
 

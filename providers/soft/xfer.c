@@ -335,7 +335,7 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 	}
 	if (!peer->cma)
 		return soft_bounce_ask(peer, write, ordered, local, remote->right, len);
-	return soft_cma(peer->pid, write, ordered, local, remote, len);
+	return soft_cma(peer->process.pid, write, ordered, local, remote, len);
 }
 
 int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,

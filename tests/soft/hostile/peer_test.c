@@ -629,6 +629,138 @@ static void cancellation_by_the_passive_side_ends_the_attempt(void)
 	REQUIRE_SOON(api_descriptors() <= before);
 }
 
+/* ------------------------------------------------------------------ one who is another */
+
+/* Where the honest process listens, whose id the attacker gets to know there as any peer does, and where the victim does. */
+struct quals {
+	DAT_CONN_QUAL honest, victim;
+};
+
+enum pose { POSE_TO_DISCONNECT, POSE_TO_HANG_UP, POSE_FIRST };
+
+/* Is connected to by the attacker, connects to the victim when that says where, and receives a message. */
+static void be_honest(void *arg)
+{
+	static struct api_end own, other;
+	struct api_offer offer;
+	DAT_CONN_QUAL mine;
+
+	(void)arg;
+	api_open();
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	api_end_make(&own, NULL);
+	api_end_make(&other, NULL);
+	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine);
+	check_put(CHECK_PARENT, &mine, sizeof(mine));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_recv(own.ep, &buf, 0, 100, 1);
+	api_connect_to(&own, &offer.address, offer.qual);
+	API_DTO(own.recv, own.ep, 1, DAT_DTO_SUCCESS, 100);
+	api_close();
+}
+
+/* Tells the victim to end all connections that the honest process may have, and waits until it has read that. */
+static void disconnect_for_another(struct hostile *h)
+{
+	struct soft_msg msg;
+
+	for (uint32_t port = 0; port < 16; port++)
+		for (uint32_t gen = 1; gen < 16; gen++) {
+			hostile_message(h, &msg, SOFT_MSG_DISC);
+			msg.port = port;
+			msg.gen = gen;
+			msg.why = DAT_CONNECTION_EVENT_BROKEN;
+			REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
+		}
+	hostile_message(h, &msg, SOFT_MSG_REJ);
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
+	CHECK(!hostile_hear(h, &msg));
+}
+
+static void come_as_another(void *arg)
+{
+	const enum pose pose = *(const enum pose *)arg;
+	struct hostile known, h;
+	struct quals quals;
+
+	check_get(CHECK_PARENT, &quals, sizeof(quals));
+	hostile_make(&known, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&known, quals.honest);
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	memcpy(h.id, known.theirs.intro.id, sizeof(h.id));
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	if (pose == POSE_TO_DISCONNECT) {
+		hostile_request(&h, quals.victim);
+		disconnect_for_another(&h);
+	} else {
+		hostile_connect(&h, quals.victim);
+	}
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+	hostile_close(&known);
+	check_signal(CHECK_PARENT);
+}
+
+static void serve_honest(pid_t honest, const struct api_offer *offer)
+{
+	check_put(honest, offer, sizeof(*offer));
+	accept_attacker();
+}
+
+static void pose(enum pose pose)
+{
+	pid_t honest = check_fork(be_honest, NULL);
+	struct api_end other;
+	struct api_offer offer;
+	struct quals quals;
+
+	attacker = check_fork(come_as_another, &pose);
+	victim_opens();
+	api_end_make(&other, NULL);
+	api_offer_make(&offer, cr_evd, NULL);
+	check_get(honest, &quals.honest, sizeof(quals.honest));
+	quals.victim = offer.qual;
+	check_put(attacker, &quals, sizeof(quals));
+	check_await(attacker);
+	if (pose != POSE_FIRST)
+		serve_honest(honest, &offer);
+	check_signal(attacker);
+	if (pose != POSE_TO_DISCONNECT) {
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	check_await(attacker);
+	if (pose == POSE_FIRST)
+		serve_honest(honest, &offer);
+	check_signal(attacker);
+	check_await(attacker);
+	if (pose != POSE_TO_DISCONNECT)
+		API_CONN_OVER(other.connect, other.ep);
+	REQUIRE_DAT(api_send(end.ep, &buf, 0, 100, 1, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, 100);
+	check_join(attacker);
+	check_join(honest);
+}
+
+static void peer_that_comes_as_another_cannot_end_the_connections_of_that(void)
+{
+	pose(POSE_TO_DISCONNECT);
+}
+
+static void death_of_a_peer_that_came_as_another_is_not_the_death_of_that(void)
+{
+	pose(POSE_TO_HANG_UP);
+}
+
+static void peer_that_comes_as_another_first_does_not_lock_that_out(void)
+{
+	pose(POSE_FIRST);
+}
+
 /* ------------------------------------------------------------------ the log */
 
 #define ODD_PEERS 80 /* more than the causes that the log remembers */
@@ -743,6 +875,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(request_after_the_answer_ends_the_accept),
 	CHECK_TEST(cancellation_before_the_answer_ends_the_request),
 	CHECK_TEST(cancellation_by_the_passive_side_ends_the_attempt),
+	CHECK_TEST(peer_that_comes_as_another_cannot_end_the_connections_of_that),
+	CHECK_TEST(death_of_a_peer_that_came_as_another_is_not_the_death_of_that),
+	CHECK_TEST(peer_that_comes_as_another_first_does_not_lock_that_out),
 	CHECK_TEST(peers_of_many_names_do_not_use_up_the_log),
 	CHECK_TEST(wishes_of_peers_do_not_use_up_the_log),
 	CHECK_END

@@ -478,7 +478,6 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 	uint32_t need = write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_REMOTE_READ_FLAG;
 	struct datp_rge remote = r->remote;
 	struct datp_sge target = { remote.rmr_context, 0, remote.addr, r->len };
-	struct soft_ia *ia = soft_ia(dir->ep->base.obj.ia);
 	struct soft_list ilist, tlist;
 
 	remote.len = r->len;
@@ -489,7 +488,7 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 		return true;
 	}
 	if (!soft_mr_check_remote(dir_windows(dir, false), dir_tpz(dir), &remote, need) ||
-	    (!dir->initiator && !soft_mr_check_own(ia, &remote, write))) {
+	    (!dir->initiator && !soft_mr_check_own(dir->ep, &remote, need))) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
 	}
@@ -580,7 +579,7 @@ static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct s
 	if (r->n != 1 || r->len != word.len || word.addr % word.len)
 		return dir_nonsense(dir);
 	if (!soft_mr_check_atomic(dir_windows(dir, false), dir_tpz(dir), &word) ||
-	    (!dir->initiator && !soft_mr_check_own(soft_ia(dir->ep->base.obj.ia), &word, true))) {
+	    (!dir->initiator && !soft_mr_check_own(dir->ep, &word, DATP_MEM_PRIV_REMOTE_ATOMIC))) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
 	}

@@ -416,16 +416,24 @@ bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct
 	       soft_mr_get(table, range.lmr, &region) && region.priv & DATP_MEM_PRIV_REMOTE_ATOMIC;
 }
 
-bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write)
+bool soft_mr_check_own(const struct soft_ep *ep, const struct datp_rge *remote, uint32_t need)
 {
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint32_t pz = soft_pz_id(ep->base.pz);
+	uint32_t window = need == DATP_MEM_PRIV_REMOTE_ATOMIC ?
+				  DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
+				  need;
+	uint32_t region = need == DAT_MEM_PRIV_REMOTE_WRITE_FLAG ? SOFT_MR_WRITES : need;
 	struct soft_range range, own;
 
 	if (!remote->len)
 		return true;
-	return soft_mr_get(ia->mr, remote->rmr_context, &range) &&
-	       soft_mr_get(ia->own, range.lmr ? range.lmr : remote->rmr_context, &own) &&
-	       soft_range_contains(&own, remote->addr, remote->len) &&
-	       (own.priv & SOFT_MR_WRITES || !write);
+	if (soft_mr_get(ia->own, remote->rmr_context, &own))
+		return own.pz == pz && own.priv & need && soft_range_contains(&own, remote->addr, remote->len);
+	return soft_window_get(ia, remote->rmr_context, &range) && range.pz == pz && (range.priv & window) == window &&
+	       soft_range_contains(&range, remote->addr, remote->len) && soft_mr_get(ia->own, range.lmr, &own) &&
+	       own.pz == pz && soft_range_contains(&own, remote->addr, remote->len) &&
+	       (own.priv & region || !(region & SOFT_MR_WRITES));
 }
 
 /*

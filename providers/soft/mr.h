@@ -138,11 +138,12 @@ bool soft_mr_check_remote(const struct soft_mr *table, uint32_t pz, const struct
  */
 bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct datp_rge *word);
 /*
- * Checks a remote range in our memory, which this process accesses as the target. The table in
- * shared memory says that the range is registered, but any peer can write to that table, so this
- * checks the table that no peer can write to.
+ * Checks a remote range in our memory, which this endpoint accesses as the target, for a peer that needs this right: bounds,
+ * privileges and PZ, as soft_mr_check_remote() and soft_mr_check_atomic(), but in what no peer can write to. A window counts as
+ * bound from the post of the bind until a later bind of the window completes (window.h); the table in shared memory says in
+ * addition whether it is bound now. Execution lock held.
  */
-bool soft_mr_check_own(const struct soft_ia *ia, const struct datp_rge *remote, bool write);
+bool soft_mr_check_own(const struct soft_ep *ep, const struct datp_rge *remote, uint32_t need);
 
 /*
  * The same checks for the bounce thread, which trusts nothing that the asking peer can write to. A

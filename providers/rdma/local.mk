@@ -16,6 +16,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_gid.h \
 	providers/rdma/rdma_defer.h \
 	providers/rdma/rdma_ia.h \
+	providers/rdma/rdma_log.h \
 	providers/rdma/rdma_mr.h \
 	providers/rdma/rdma_mw.h \
 	providers/rdma/rdma_named.h \
@@ -41,6 +42,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_gid.c \
 	providers/rdma/rdma_defer.c \
 	providers/rdma/rdma_ia.c \
+	providers/rdma/rdma_log.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \
 	providers/rdma/rdma_named.c \

@@ -10,17 +10,16 @@
 #include "rdma_conn.h"
 #include "rdma_end.h"
 #include "rdma_defer.h"
+#include "rdma_log.h"
 #include "rdma_parts.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
 #include "rdma_timer.h"
 #include "rdma_wire.h"
-#include "log/limit.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 /*
@@ -254,20 +253,15 @@ static uint32_t given(const struct rdma_ia *ia, struct rdma_cm_id *id, enum rdma
 {
 	const struct sockaddr_in *peer = (struct sockaddr_in *)rdma_get_peer_addr(id);
 	uint32_t len = rdma_wire_length(ia->kind, what, param);
-	char from[INET_ADDRSTRLEN] = "?", omitted[64] = "";
+	char from[INET_ADDRSTRLEN] = "?";
 	static struct log_limit cut;
-	uint32_t left_out;
 
-	if (!rdma_wire_is_cut(ia->kind, what, param) || !log_limit_pass(&cut, &left_out))
+	if (!rdma_wire_is_cut(ia->kind, what, param))
 		return len;
-	if (left_out)
-		snprintf(omitted, sizeof(omitted), " (and %u more lines like this one were left out)",
-			 left_out);
 	inet_ntop(AF_INET, &peer->sin_addr, from, sizeof(from));
-	datp_log(2,
-		 "%s: the private data of %s are cut to their first %u bytes, because programs "
-		 "have room for no more (max_private_data_size): send less there%s",
-		 ia->base.name, from, len, omitted);
+	rdma_log_limited(&cut, 2,
+			 "%s: the private data of %s are cut to their first %u bytes, because programs "
+			 "have room for no more (max_private_data_size): send less there", ia->base.name, from, len);
 	return len;
 }
 
@@ -523,10 +517,12 @@ static bool taken_back(struct rdma_conn *conn)
  */
 static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 {
-	datp_log(1,
-		 "%s: the peer has accepted the first part of %u bytes of private data as the "
-		 "whole, so it is not OpenDAT: send it %u bytes at most",
-		 conn->ia->base.name, conn->whole_len, conn->ia->kind->request_bytes);
+	static struct log_limit partly;
+
+	rdma_log_limited(&partly, 1,
+			 "%s: the peer has accepted the first part of %u bytes of private data as the "
+			 "whole, so it is not OpenDAT: send it %u bytes at most",
+			 conn->ia->base.name, conn->whole_len, conn->ia->kind->request_bytes);
 	rdma_reject(conn->id, NULL, 0);
 	datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
@@ -554,8 +550,10 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 		return;
 	}
 	if (err) {
-		datp_log(1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,
-			 strerror(err));
+		static struct log_limit unconnected;
+
+		rdma_log_limited(&unconnected, 1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,
+				 strerror(err));
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 		return;
 	}
@@ -749,13 +747,15 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
  */
 static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 {
+	static struct log_limit refused;
+
 	/* EINVAL is what siw of Linux 6.1 reports */
 	if ((status == -EPROTO || status == -EINVAL) && !conn->ia->kind->has_rtu)
-		datp_log(1,
-			 "%s: the device refuses the peer's reply, as siw does if a message arrives "
-			 "together with it: let the peer's program wait for the first message of "
-			 "this side, or raise hold_ms there",
-			 conn->ia->base.name);
+		rdma_log_limited(&refused, 1,
+				 "%s: the device refuses the peer's reply, as siw does if a message arrives "
+				 "together with it: let the peer's program wait for the first message of "
+				 "this side, or raise hold_ms there",
+				 conn->ia->base.name);
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
 	else if (!neighbour_moved(conn, status))

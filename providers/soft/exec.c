@@ -16,6 +16,7 @@
 #include "cq.h"
 #include "guard.h"
 #include "ia.h"
+#include "log_limited.h"
 #include "mr.h"
 #include "peer.h"
 #include "recv.h"
@@ -108,9 +109,7 @@ static bool dir_open(const struct soft_dir *dir)
 	return atomic_load(&dir->ip->open) == dir->igen && atomic_load(&dir->tp->open) == dir->tgen;
 }
 
-/*
- * The other side has written invalid values: nothing is executed any more, and the connection ends.
- */
+/* The other side has written invalid values: nothing is executed any more, and the connection ends. */
 static bool dir_nonsense(const struct soft_dir *dir)
 {
 	soft_ep_corrupted(dir->ep);
@@ -228,10 +227,10 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 		return false;
 	}
 	if (error) {
-		datp_log(
-			2,
-			"soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
-			(unsigned long long)len, error);
+		static struct log_limit unmoved;
+
+		soft_log_limited(&unmoved, 2, "soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
+				 (unsigned long long)len, error);
 		*status = DAT_DTO_ERR_TRANSPORT;
 	}
 	return true;

@@ -172,10 +172,12 @@ static void teardown_complete(struct soft_ep *ep)
 /* Leaves the port to a peer that has not released it, because the peer may continue its access. */
 static void teardown_give_up(struct soft_ep *ep)
 {
-	datp_log(2,
-		 "soft: process %d had not released a connection when that ended; is the process "
-		 "stopped? It cannot access registered memory any more",
-		 (int)ep->peer->process.pid);
+	static struct log_limit kept;
+
+	soft_log_limited(&kept, 2,
+			 "soft: process %d had not released a connection when that ended; is the process "
+			 "stopped? It cannot access registered memory any more",
+			 (int)ep->peer->process.pid);
 	soft_port_leave(ep);
 }
 
@@ -477,11 +479,13 @@ void soft_ep_fail(struct soft_ep *ep)
 
 void soft_ep_unanswered(struct soft_ep *ep)
 {
+	static struct log_limit silent;
+
 	if (!ep->failing)
-		datp_log(1,
-			 "soft: process %d does not answer; is it stopped? The connection ends "
-			 "(peer_timeout=%u)",
-			 (int)ep->peer->process.pid, soft_ia(ep->base.obj.ia)->patience_ms);
+		soft_log_limited(&silent, 1,
+				 "soft: process %d does not answer; is it stopped? The connection ends "
+				 "(peer_timeout=%u)",
+				 (int)ep->peer->process.pid, soft_ia(ep->base.obj.ia)->patience_ms);
 	soft_ep_fail(ep);
 }
 

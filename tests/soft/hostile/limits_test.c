@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a peer could use up by one connection after another: lines of the log, address space, mappings. The test is the victim.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "hostile.h"
+#include "providers/soft/conn.h"
+#include "providers/soft/ia.h"
+
+static struct api_end end;
+static struct api_pair pair;
+static struct api_buf buf;
+static DAT_EVD_HANDLE cr_evd;
+static DAT_CONN_QUAL qual;
+static pid_t attacker;
+
+/* Forks the attacker, tells it where the victim listens, and opens the victim. */
+static void victim_opens(void (*attack)(void *arg), void *arg)
+{
+	attacker = check_fork(attack, arg);
+	api_open();
+	api_end_make(&end, NULL);
+	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	check_put(attacker, &qual, sizeof(qual));
+}
+
+static void accept_attacker(void)
+{
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The connection is over, and the endpoint can be used for another. */
+static void end_it(void)
+{
+	DAT_EVENT event;
+
+	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(end.connect, end.ep);
+	while (dat_evd_dequeue(end.request, &event) == DAT_SUCCESS)
+		;
+	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+}
+
+static void others_are_served(void)
+{
+	memset(&pair, 0, sizeof(pair));
+	api_pair_make(&pair, NULL);
+	api_pair_works(&pair, &buf);
+}
+
+static uint64_t victim_qual(void)
+{
+	uint64_t got;
+
+	check_get(CHECK_PARENT, &got, sizeof(got));
+	return got;
+}
+
+/* ------------------------------------------------------------------ lines of the log */
+
+static unsigned int lines_of(const char *text)
+{
+	unsigned int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+#define BROKEN_PEERS 12
+
+/* Its regions and receives name memory that is not mapped. */
+static void name_memory_that_is_not_there(void *arg)
+{
+	uint64_t where = victim_qual();
+	struct hostile h;
+
+	(void)arg;
+	for (int i = 0; i < BROKEN_PEERS; i++) {
+		hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+		soft_port_desc(h.own.port, &h.own.layout, 0)->sge[0].addr = 4096;
+		atomic_store(&h.own.mr[1].addr, 4096);
+		atomic_store(&h.own.port->rq_posted, 8);
+		hostile_connect(&h, where);
+		check_await(CHECK_PARENT);
+		hostile_close(&h);
+	}
+	check_await(CHECK_PARENT);
+}
+
+enum fault { COPY_FAILS, COPY_IS_NOT_ANSWERED, COPY_IS_NOT_ENDED };
+
+/* Sends to the attacker, or finds that it does not answer, or that it executes a request. */
+static void suffer(enum fault fault)
+{
+	struct soft_ep *ep = (struct soft_ep *)end.ep;
+
+	if (fault == COPY_IS_NOT_ENDED) {
+		atomic_fetch_or(&ep->port->exec_lock, SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
+		return;
+	}
+	if (fault == COPY_FAILS) {
+		REQUIRE_DAT(api_send(end.ep, &buf, 0, 65536, 1, 0), DAT_SUCCESS);
+		return;
+	}
+	datp_lock(&ep->base.lock);
+	soft_ep_unanswered(ep);
+	datp_unlock(&ep->base.lock);
+}
+
+static void broken_peers_do_not_use_up_the_log(enum fault fault, const char *line)
+{
+	const char *said;
+
+	victim_opens(name_memory_that_is_not_there, NULL);
+	soft_ia(((struct soft_ep *)end.ep)->base.obj.ia)->patience_ms = 20;
+	check_stderr_begin();
+	for (int i = 0; i < BROKEN_PEERS; i++) {
+		accept_attacker();
+		suffer(fault);
+		end_it();
+		check_signal(attacker);
+	}
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, line);
+	CHECK(lines_of(said) < 10);
+	others_are_served();
+	check_signal(attacker);
+	check_join(attacker);
+}
+
+static void copies_that_fail_do_not_use_up_the_log(void)
+{
+	broken_peers_do_not_use_up_the_log(COPY_FAILS, "the kernel cannot move");
+}
+
+static void peers_that_do_not_answer_do_not_use_up_the_log(void)
+{
+	broken_peers_do_not_use_up_the_log(COPY_IS_NOT_ANSWERED, "does not answer");
+}
+
+static void peers_that_do_not_end_a_copy_do_not_use_up_the_log(void)
+{
+	broken_peers_do_not_use_up_the_log(COPY_IS_NOT_ENDED, "had not released");
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(copies_that_fail_do_not_use_up_the_log),
+	CHECK_TEST(peers_that_do_not_answer_do_not_use_up_the_log),
+	CHECK_TEST(peers_that_do_not_end_a_copy_do_not_use_up_the_log),
+	CHECK_END
+};
+
+static const struct check_suite limits = { .name = "hostile limits", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&limits);

@@ -290,15 +290,23 @@ static void request_prepare(struct datp_cr *base, void *arg)
 	datp_unlock(&ia->lock);
 }
 
+/*
+ * Refuses the request and hangs up. If the kernel has no memory for the message, the socket stays until the other side has got
+ * it and hangs up, or its time limit is over.
+ */
 static void request_refuse(struct soft_socket *sock, DAT_EVENT_NUMBER why)
 {
 	struct soft_msg msg;
+	bool waits;
 
 	msg_init(&msg, SOFT_MSG_REJ);
 	msg.why = why;
 	datp_lock(&sock->ia->lock);
-	(void)soft_socket_send(sock, &msg);
+	waits = soft_socket_send(sock, &msg) && sock->out;
+	sock->refused = true;
 	datp_unlock(&sock->ia->lock);
+	if (!waits)
+		soft_conn_hangup(sock);
 }
 
 static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *arena_fd)
@@ -319,7 +327,8 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 	enum datp_err err = DATP_ERR_STATE;
 	bool welcome;
 
-	if (sock->active || sock->peer || *arena_fd < 0 || !msg->intro.sender_id ||
+	/* a socket is for one request */
+	if (sock->active || sock->peer || sock->refused || *arena_fd < 0 || !msg->intro.sender_id ||
 	    msg->intro.sender_id >= SOFT_PORT_MAX) {
 		soft_conn_hangup(sock);
 		return;

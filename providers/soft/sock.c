@@ -208,6 +208,7 @@ static void socket_flush_locked(struct soft_socket *sock)
 		struct soft_out *out = sock->out;
 
 		sock->out = out->next;
+		sock->out_count--;
 		free(out);
 	}
 	if (!sock->out) {
@@ -321,6 +322,10 @@ bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, s
 	struct soft_out *out = *spare;
 	int error = 0;
 
+	if (sock->out_count >= SOFT_OUT_MAX) {
+		shutdown(sock->fd, SHUT_RDWR); /* the service thread sees it as a hang-up */
+		return false;
+	}
 	if (first && socket_send_now(sock, msg))
 		return true;
 	if (first) {
@@ -335,6 +340,7 @@ bool soft_socket_send_by(struct soft_socket *sock, const struct soft_msg *msg, s
 	*spare = NULL;
 	out->next = NULL;
 	memcpy(out->bytes, msg, out->len);
+	sock->out_count++;
 	*sock->out_tail = out;
 	sock->out_tail = &out->next;
 	if (first)

@@ -33,6 +33,12 @@ struct soft_msg {
 	unsigned char pdata[SOFT_PDATA_MAX];
 };
 
+/*
+ * So many messages may wait to be sent over a socket: one about the end of each connection that an IA can have. A peer for which
+ * more wait has gone on making connections without reading how earlier ones ended, which a stopped peer cannot do.
+ */
+#define SOFT_OUT_MAX SOFT_PORT_MAX
+
 /* One socket. Any thread creates it, only the service thread ends it. Fields: soft_ia.lock. */
 struct soft_socket {
 	struct soft_ia *ia;
@@ -50,10 +56,12 @@ struct soft_socket {
 	uint32_t gen;		/* of that endpoint's connection */
 	uint64_t since;	  /* passive: when the other side's present time limit began, in ms; pending.c */
 	bool silent;	  /* passive: it has said nothing yet; counted in soft_ia.silent */
+	bool refused;	  /* passive: its request has been refused by the provider */
 	bool answered;	  /* active: the answer is being handled, and its handler reports a cancel */
 	uint32_t sender_id;    /* active: what we gave the peer, not yet known to be used */
 	uint32_t my_sender_id; /* ours in the peer's rings, by this connection */
 	struct soft_out *out, **out_tail;  /* messages that the kernel did not accept at once */
+	uint32_t out_count;		  /* how many; at most SOFT_OUT_MAX */
 	bool notify_owed;		  /* a notification waits behind them */
 	bool out_wanted;		  /* messages wait, and the watch does not poll for room yet */
 	bool starved;			  /* messages wait for kernel memory; see soft_sockets_retry() */
@@ -74,7 +82,10 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 /* Puts the socket on one of the lists of its peer, and takes it off the other one; or takes it off both. ia.lock held. */
 void soft_socket_list(struct soft_socket **list, struct soft_socket *sock);
 void soft_socket_unlist(struct soft_socket *sock);
-/* Sends a message, with our arena if it is a REQ or REP. Returns false if the peer has gone. ia.lock held. */
+/*
+ * Sends a message, with our arena if it is a REQ or REP. Returns false if the peer has gone. If SOFT_OUT_MAX messages wait, it
+ * hangs up and returns false. ia.lock held.
+ */
 bool soft_socket_send(struct soft_socket *sock, const struct soft_msg *msg);
 /*
  * The same for the message about the end of a connection (SOFT_MSG_DISC), which must not be lost if there is no memory to

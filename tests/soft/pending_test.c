@@ -3,7 +3,7 @@
  * Incoming connections before they are established, where nobody is hostile. A program accepts a connection just when the
  * service thread looks for connections whose other side has taken too long. The time in which the other side has to confirm
  * begins with the accept, so this connection must not be ended. Neither must one that the program is just requesting. And a
- * process requests many connections at once.
+ * process requests many connections at once. At the end come requests that the provider refuses.
  *
  * The program defines epoll_wait() and pthread_mutex_unlock() in place of those of the C library, and they call the real ones.
  */
@@ -225,6 +225,47 @@ static void process_that_asks_for_too_many_locks_nobody_out(void)
 	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
+/* ------------------------------------------------------------------ requests that are refused */
+
+/* Sends a request that the provider refuses, and then another one over the same socket. */
+static void refused_client(void *arg)
+{
+	struct soft_msg request, answer;
+	struct hostile h;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	h.own.header->version = SOFT_SHM_VERSION + 1;
+	h.fd = hostile_reach(offer.qual);
+	hostile_message(&h, &request, SOFT_MSG_REQ);
+	request.qual = offer.qual;
+	REQUIRE(hostile_say(&h, &request, sizeof(request), true));
+	CHECK(hostile_hear(&h, &answer) && answer.type == SOFT_MSG_REJ);
+	CHECK(hostile_is_hung_up_on(h.fd, (int)check_patience_ms()));
+	CHECK(!hostile_say(&h, &request, sizeof(request), true));
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+/* Otherwise a process could send requests for ever over one socket, and each would be answered. */
+static void socket_of_a_refused_request_is_closed(void)
+{
+	pid_t peer = check_fork(refused_client, NULL);
+	int before;
+
+	api_open();
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, NULL);
+	before = api_descriptors();
+	check_stderr_begin();
+	check_put(peer, &offer, sizeof(offer));
+	check_await(peer);
+	check_stderr_end();
+	REQUIRE_SOON(api_descriptors() <= before);
+	check_join(peer);
+}
+
 static void accept_that_meets_the_look_stands(void)
 {
 	pid_t peer = check_fork(client, NULL);
@@ -253,6 +294,7 @@ static void accept_that_meets_the_look_stands(void)
 static const struct check_test tests[] = { CHECK_TEST(accept_that_meets_the_look_stands),
 	CHECK_TEST(attempt_that_meets_the_look_stands),
 	CHECK_TEST(process_may_ask_for_many_while_there_are_descriptors),
+	CHECK_TEST(socket_of_a_refused_request_is_closed),
 	CHECK_TEST(process_that_asks_for_too_many_locks_nobody_out), CHECK_END };
 
 static const struct check_suite pending = {

@@ -207,6 +207,23 @@ static void notification_that_was_not_sent_outlives_its_socket(void)
 	close(other_end);
 }
 
+/* A peer that makes connections and does not read that they have ended uses up only so much memory here. */
+static void queue_of_messages_has_a_bound(void)
+{
+	const struct soft_msg msg = { .magic = SOFT_MSG_MAGIC, .type = SOFT_MSG_DISC };
+	struct pollfd end = { .fd = far_end, .events = POLLRDHUP };
+
+	no_memory = ENOBUFS;
+	for (uint32_t i = 0; i < SOFT_OUT_MAX; i++) {
+		struct soft_out *spare = soft_out_for_end();
+
+		REQUIRE(spare && soft_socket_send_by(sock, &msg, &spare) && !spare);
+	}
+	CHECK_EQ_INT(poll(&end, 1, 0), 0);
+	CHECK(!soft_socket_send(sock, &msg));
+	CHECK_EQ_INT(poll(&end, 1, 0), 1);
+}
+
 /* Any other error still means that the peer has gone. */
 static void peer_that_has_gone_has_gone(void)
 {
@@ -295,6 +312,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(message_that_there_is_no_memory_for_is_sent_later),
 	CHECK_TEST(message_that_waited_arrives_whole),
 	CHECK_TEST(notification_that_was_not_sent_outlives_its_socket),
+	CHECK_TEST(queue_of_messages_has_a_bound),
 	CHECK_TEST(peer_that_has_gone_has_gone),
 	CHECK_TEST(user_that_a_namespace_does_not_map_is_told_from_others),
 	CHECK_END,

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -50,15 +51,44 @@ static bool file_is(int fd, const struct soft_backing *backing)
 					(fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)));
 }
 
-/* Opens a name, and closes it again if it is another file. */
-static int open_checked(const char *name, int flags, const struct soft_backing *backing)
+/*
+ * Returns true if the file may be looked for. A file that its owner cannot shorten is a memfd, and all memfds, as this adapter's
+ * arena, are of one device. Any other device may be that of a file system which the peer itself serves, so that each access would
+ * wait for the peer.
+ */
+static bool device_is_known(const struct soft_ia *ia, const struct soft_backing *backing)
 {
 	struct stat st;
-	int fd = -1;
 
-	/* checked before it is opened, because opening a device or a pipe may have an effect */
-	if (stat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == backing->ino)
-		fd = open(name, flags | O_CLOEXEC | O_NOCTTY);
+	return backing->unsealed || (fstat(ia->arena->fd, &st) == 0 && st.st_dev == backing->dev);
+}
+
+/* Returns true if a descriptor, which may be one of O_PATH, stands for this file. Asks nobody who serves a file system. */
+static bool place_is(int place, const struct soft_backing *backing)
+{
+	struct statx st;
+
+	return statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) == 0 && S_ISREG(st.stx_mode) &&
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == backing->dev && st.stx_ino == backing->ino;
+}
+
+/*
+ * Opens a name, and closes it again if it is another file. The peer may at any time put something else there, and to open a
+ * pipe or a device may wait for ever or have an effect. So this finds out what it is by a descriptor that does not open it, and
+ * opens what that stands for. O_NONBLOCK: not even then does this wait, for a peer that has a lease on the file (fcntl(2)).
+ */
+static int open_checked(const char *name, int flags, const struct soft_backing *backing)
+{
+	int place = open(name, O_PATH | O_CLOEXEC), fd = -1;
+	char self[32];
+
+	if (place < 0)
+		return -1;
+	if (place_is(place, backing)) {
+		snprintf(self, sizeof self, "/proc/self/fd/%d", place);
+		fd = open(self, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	}
+	close(place);
 	if (fd >= 0 && !file_is(fd, backing)) {
 		close(fd);
 		fd = -1;
@@ -79,7 +109,8 @@ static int open_mapping(pid_t pid, int flags, const struct soft_backing *backing
 	snprintf(name, sizeof name, "/proc/%d/map_files/%llx-%llx", (int)pid,
 		 (unsigned long long)backing->start, (unsigned long long)backing->end);
 	fd = open_checked(name, flags, backing);
-	if (fd >= 0)
+	/* a memfd has no name, and what the peer calls it may look like one */
+	if (fd >= 0 || !backing->unsealed)
 		return fd;
 	len = readlink(name, path, sizeof path - 1);
 	if (len <= 0 || path[0] != '/')
@@ -110,6 +141,13 @@ static int open_descriptor(pid_t pid, int flags, const struct soft_backing *back
 	if (dir)
 		closedir(dir);
 	return fd;
+}
+
+static int open_backing(pid_t pid, int flags, const struct soft_backing *backing)
+{
+	int fd = open_mapping(pid, flags, backing);
+
+	return fd >= 0 ? fd : open_descriptor(pid, flags, backing);
 }
 
 /* ---- shares ---- */
@@ -156,9 +194,8 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 	flags = share->writable ? O_RDWR : O_RDONLY;
 	if (share->len && soft_pages_backing(peer->process.pid, share->addr, share->len, &backing)) {
 		backing.unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED;
-		fd = open_mapping(peer->process.pid, flags, &backing);
-		if (fd < 0)
-			fd = open_descriptor(peer->process.pid, flags, &backing);
+		if (device_is_known(peer->ia, &backing))
+			fd = open_backing(peer->process.pid, flags, &backing);
 	}
 	if (fd >= 0) {
 		(void)share_map(share, fd, backing.offset + (share->addr - backing.start));

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,22 @@ static void *of_memfd(void)
 static void *of_unsealed_memfd(void)
 {
 	return map_file(unsealed_memfd(), PROT_READ | PROT_WRITE, MAP_SHARED);
+}
+
+/* Returns memory of a file whose opening waits for its owner, who does not answer. */
+static void *of_leased_memfd(void)
+{
+	void *mem = of_memfd();
+	char name[32];
+	int again;
+
+	/* the system counts this descriptor as one that may write, but not the one that memfd_create() has returned */
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+	again = open(name, O_RDWR | O_CLOEXEC);
+	REQUIRE(again >= 0);
+	REQUIRE(signal(SIGIO, SIG_IGN) != SIG_ERR);
+	REQUIRE(fcntl(again, F_SETLEASE, F_WRLCK) == 0);
+	return mem;
 }
 
 static void *private_of_memfd(void)
@@ -320,6 +337,15 @@ static void file_that_can_lose_pages_is_memory_like_any_other(void)
 static void file_that_can_lose_pages_is_mapped_if_its_owner_is_trusted(void)
 {
 	write_and_read(of_unsealed_memfd, true, true);
+}
+
+/* The system would have the opener wait for 45 seconds. */
+static void file_whose_opening_waits_is_memory_like_any_other(void)
+{
+	uint64_t from = check_now_ms();
+
+	write_and_read(of_leased_memfd, false, false);
+	CHECK(check_now_ms() - from < 20000);
 }
 
 static void private_mapping_is_not_the_file(void)
@@ -614,6 +640,7 @@ static void with_lists(void)
 static const struct check_test bounced_tests[] = {
 	CHECK_TEST(memfd_is_written_and_read_in_place),
 	CHECK_TEST(long_message_goes_straight_into_it),
+	CHECK_TEST(file_whose_opening_waits_is_memory_like_any_other),
 	CHECK_TEST(private_mapping_is_not_the_file),
 	CHECK_TEST(region_that_is_freed_is_let_go),
 	CHECK_END

@@ -354,9 +354,12 @@ enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
 				    DATP_OK :
 				    bounce_start(ia);
 	struct soft_bounce *bounce = atomic_load_explicit(&ia->bounce, memory_order_relaxed);
+	bool kept = false;
 
-	if (err || !asks)
+	if (err || !asks) {
+		soft_peer_unmap(peer, asks);
 		return err ? err : DATP_ERR_MEMORY;
+	}
 	datp_lock(&bounce->lock);
 	if (atomic_load(&peer->dead)) {
 		err = DATP_ERR_DEVICE;
@@ -366,9 +369,12 @@ enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
 		err = DATP_ERR_DEVICE;
 	} else {
 		peer->asks = asks;
+		kept = true;
 		bounce->clients[bounce->count++] = peer;
 	}
 	datp_unlock(&bounce->lock);
+	if (!kept)
+		soft_peer_unmap(peer, asks);
 	/* the peer may have asked already */
 	atomic_fetch_add_explicit(&ia->header->bounce_bell, 1, memory_order_release);
 	futex_wake(&ia->header->bounce_bell);

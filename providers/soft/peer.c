@@ -28,10 +28,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SPARE_MAPS 16u /* of one size, that no connection uses and that stay as they are */
+
+/*
+ * An extent of the peer's arena, mapped. One that no connection uses any more stays mapped, because the next connection is most
+ * likely in the same extent. If there are many of its size, another extent is mapped over it, at the same address: a thread that
+ * still reads a word of an ended connection finds memory there. soft_ia.lock
+ */
 struct soft_map {
 	struct soft_map *next;
 	uint64_t extent, len;
+	uint64_t size; /* of the mapping: `len` if it stays, else the length of the extent that an arena makes for so much */
 	void *addr;
+	uint32_t users; /* connections, and the peer itself */
 };
 
 uint32_t soft_sender_id_new(struct soft_ia *ia)
@@ -108,20 +117,50 @@ static bool extent_exists(int fd, const struct soft_ref *ref)
 	       fstat(fd, &st) == 0 && end <= (uint64_t)st.st_size;
 }
 
-/* ia.lock */
-static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *ref)
+/* Returns true if the kernel can map `size` bytes from there, which may be beyond the end of the file. */
+static bool extent_can_be_mapped(const struct soft_ref *ref, uint64_t size)
 {
-	struct soft_map *map = extent_exists(peer->arena_fd, ref) ? malloc(sizeof *map) : NULL;
+	return ref->extent % (uint64_t)sysconf(_SC_PAGESIZE) == 0 && ref->extent <= (uint64_t)INT64_MAX - size;
+}
 
+/* Takes the oldest spare mapping of this size out of the list, if there are many. Returns NULL if not. ia.lock */
+static struct soft_map *map_take_spare(struct soft_peer *peer, uint64_t size)
+{
+	struct soft_map **oldest = NULL, *map;
+	uint32_t spare = 0;
+
+	for (struct soft_map **p = &peer->maps; *p; p = &(*p)->next)
+		if (!(*p)->users && (*p)->size == size) {
+			oldest = p;
+			spare++;
+		}
+	if (spare < SPARE_MAPS)
+		return NULL;
+	map = *oldest;
+	*oldest = map->next;
+	return map;
+}
+
+/* ia.lock */
+static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *ref, bool stays)
+{
+	uint64_t size = stays ? ref->extent_len : soft_arena_extent(ref->extent_len);
+	struct soft_map *spare, *map;
+
+	if (!extent_exists(peer->arena_fd, ref) || !extent_can_be_mapped(ref, size))
+		return NULL;
+	spare = map_take_spare(peer, size);
+	map = spare ? spare : malloc(sizeof *map);
 	if (!map)
 		return NULL;
-	*map = (struct soft_map){ peer->maps, ref->extent, ref->extent_len, NULL };
-	map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+	*map = (struct soft_map){ NULL, ref->extent, ref->extent_len, size, spare ? spare->addr : NULL, 0 };
+	map->addr = mmap(map->addr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (spare ? MAP_FIXED : 0),
 			 peer->arena_fd, (off_t)map->extent);
-	if (map->addr == MAP_FAILED) {
+	if (map->addr == MAP_FAILED) { /* what was there may be gone, and is not unmapped, because others may map there */
 		free(map);
 		return NULL;
 	}
+	map->next = peer->maps;
 	peer->maps = map;
 	return map;
 }
@@ -129,9 +168,11 @@ static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *r
 /*
  * As soft_peer_map(), in an extent that was made for a piece of at most `most` bytes. A longer extent
  * than an arena makes for such a piece is refused, because mapping it could use up memory: in a
- * process that locks its mappings (mlockall), the kernel allocates all of a mapping at once.
+ * process that locks its mappings (mlockall), the kernel allocates all of a mapping at once. `stays`: it is mapped as long as the
+ * peer exists.
  */
-static void *peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size, uint64_t most)
+static void *peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size, uint64_t most,
+		      bool stays)
 {
 	struct soft_map *map;
 
@@ -147,25 +188,50 @@ static void *peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64
 		if (map->extent == ref->extent && map->len == ref->extent_len)
 			break;
 	if (!map)
-		map = map_new(peer, ref);
+		map = map_new(peer, ref, stays);
+	if (map)
+		map->users++;
 	datp_unlock(&peer->ia->lock);
 	return map ? (char *)map->addr + ref->offset : NULL;
 }
 
 void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size)
 {
-	return peer_map(peer, ref, size, size);
+	return peer_map(peer, ref, size, size, false);
+}
+
+/* As soft_peer_map(), for what is mapped as long as the peer exists. */
+static void *peer_map_own(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size)
+{
+	return peer_map(peer, ref, size, size, true);
+}
+
+void soft_peer_unmap_locked(struct soft_peer *peer, const void *at)
+{
+	for (struct soft_map *map = at ? peer->maps : NULL; map; map = map->next)
+		if ((uintptr_t)at - (uintptr_t)map->addr < map->size) {
+			map->users--;
+			return;
+		}
+}
+
+void soft_peer_unmap(struct soft_peer *peer, const void *at)
+{
+	datp_lock(&peer->ia->lock);
+	soft_peer_unmap_locked(peer, at);
+	datp_unlock(&peer->ia->lock);
 }
 
 struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref, uint32_t *mask)
 {
 	const uint64_t most = soft_ring_size(SOFT_CQ_CELLS_MAX);
-	struct soft_ring *ring = peer_map(peer, ref, sizeof *ring, most);
+	struct soft_ring *head = peer_map(peer, ref, sizeof *head, most, false), *ring = NULL;
 
-	*mask = ring ? SOFT_ONCE(ring->mask) : 0;
-	if (!ring || ((*mask + 1) & *mask) || *mask == UINT32_MAX)
-		return NULL;
-	return peer_map(peer, ref, soft_ring_size(*mask + 1), most);
+	*mask = head ? SOFT_ONCE(head->mask) : 0;
+	if (head && !((*mask + 1) & *mask) && *mask != UINT32_MAX)
+		ring = peer_map(peer, ref, soft_ring_size(*mask + 1), most, false);
+	soft_peer_unmap(peer, head);
+	return ring;
 }
 
 /* Returns the length of a queue in bytes, or 0 if no endpoint has such a long queue. */
@@ -191,13 +257,15 @@ struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *
 {
 	uint64_t rq = queue_bytes(layout->rq_mask, layout->rq_stride, sizeof(struct soft_desc));
 	uint64_t sq = queue_bytes(layout->sq_mask, layout->sq_stride, sizeof(struct soft_sqe));
-	struct soft_port *port = rq && sq ? peer_map(peer, ref, sizeof *port, sizeof *port + rq + sq) : NULL;
+	struct soft_port *port = rq && sq ? peer_map(peer, ref, sizeof *port, sizeof *port + rq + sq, false) : NULL;
 
 	if (!port || !queue_fits(ref, layout->rq_offset, layout->rq_mask, layout->rq_stride,
 			sizeof(struct soft_desc)) ||
 	    !queue_fits(ref, layout->sq_offset, layout->sq_mask, layout->sq_stride,
-			sizeof(struct soft_sqe)))
+			sizeof(struct soft_sqe))) {
+		soft_peer_unmap(peer, port);
 		return NULL;
+	}
 	return port;
 }
 
@@ -205,7 +273,7 @@ static void peer_delete(struct soft_peer *peer)
 {
 	for (struct soft_map *map = peer->maps, *next; map; map = next) {
 		next = map->next;
-		munmap(map->addr, map->len);
+		munmap(map->addr, map->size);
 		free(map);
 	}
 	soft_shares_drop(peer);
@@ -235,9 +303,9 @@ static bool peer_slots(struct soft_peer *peer)
 
 	peer->slot_count = SOFT_ONCE(peer->header->slot_count);
 	peer->slot_size = SOFT_ONCE(peer->header->slot_size);
-	if (peer->slot_size % SOFT_LINE || peer->slot_size > SOFT_EAGER_MAX)
+	if (peer->slot_count > SOFT_SLOTS || peer->slot_size % SOFT_LINE || peer->slot_size > SOFT_EAGER_MAX)
 		return false;
-	peer->slots = soft_peer_map(peer, &slots,
+	peer->slots = peer_map_own(peer, &slots,
 				    (uint64_t)peer->slot_count *
 					    (sizeof(struct soft_slot) + peer->slot_size));
 	return peer->slots != NULL;
@@ -252,12 +320,12 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	peer->self = peer->arena != NULL;
 	if (!peer->self && !soft_file_stays(peer->arena_fd))
 		return false; /* the peer could remove pages that are mapped here */
-	peer->header = soft_peer_map(peer, &intro->header, sizeof *peer->header);
+	peer->header = peer_map_own(peer, &intro->header, sizeof *peer->header);
 	if (!peer->header || peer->header->version != SOFT_SHM_VERSION)
 		return false;
 	/* read once: what has been checked is what is used */
 	mr = SOFT_ONCE(peer->header->mr);
-	peer->mr = soft_peer_map(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
+	peer->mr = peer_map_own(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
 	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->process.pid, intro->probe, intro->id[0]);
 	return peer->mr && peer_slots(peer);
 }

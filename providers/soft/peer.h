@@ -56,12 +56,15 @@ struct soft_peer *soft_peer_by_sender_id(struct soft_ia *ia, uint32_t sender_id)
  * asked for. Returns NULL if it cannot be mapped, does not exist, or lies in an extent that is
  * longer than an arena makes one for such a piece. soft_peer_ring() and soft_peer_port() check that
  * the queues fit as well; *mask is what the ring said when it was checked, because it may say
- * something else later.
+ * something else later. soft_peer_unmap() takes back one such call, with the address that it returned, or NULL: afterwards
+ * another part of the arena may be mapped there.
  */
 void *soft_peer_map(struct soft_peer *peer, const struct soft_ref *ref, uint64_t size);
 struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref, uint32_t *mask);
 struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *ref,
 				 const struct soft_layout *layout);
+void soft_peer_unmap(struct soft_peer *peer, const void *at);
+void soft_peer_unmap_locked(struct soft_peer *peer, const void *at); /* ia.lock held */
 
 /* Writes our introduction; sender_id and my_sender_id are its fields. */
 void soft_peer_introduce(struct soft_ia *ia, uint32_t sender_id, uint32_t my_sender_id,

@@ -31,7 +31,6 @@
 #define SLOT_FILLED(slot) ((void)(slot))
 #endif
 
-#define SLOT_COUNT 256u
 #define SLOT_FIRST 4u  /* the number of slots in use at first */
 #define SLOT_TRIES 16u /* how many slots are tried before more come into use */
 #define SLOT_NONE  UINT32_MAX
@@ -41,13 +40,13 @@ enum datp_err soft_slots_init(struct soft_ia *ia)
 {
 	uint32_t size = (ia->eager_limit + SOFT_LINE - 1) & ~(uint32_t)(SOFT_LINE - 1);
 	enum datp_err err = soft_arena_alloc(
-		ia, SOFT_KIND_OTHER, (uint64_t)SLOT_COUNT * (sizeof(struct soft_slot) + size),
+		ia, SOFT_KIND_OTHER, (uint64_t)SOFT_SLOTS * (sizeof(struct soft_slot) + size),
 		&ia->slot_mem);
 
 	if (err)
 		return err;
 	ia->slots_active = SLOT_FIRST;
-	ia->slot_count = SLOT_COUNT;
+	ia->slot_count = SOFT_SLOTS;
 	ia->slot_size = size;
 	return DATP_OK;
 }
@@ -98,7 +97,7 @@ static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 	uint32_t active = atomic_load_explicit(&ia->slots_active, memory_order_relaxed);
 	uint32_t slot = slot_search(ia, peer, active);
 
-	while (slot == SLOT_NONE && active < SLOT_COUNT) {
+	while (slot == SLOT_NONE && active < SOFT_SLOTS) {
 		active *= 2;
 		atomic_store_explicit(&ia->slots_active, active, memory_order_relaxed);
 		slot = slot_search(ia, peer, active);
@@ -108,7 +107,7 @@ static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 {
-	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
+	for (uint32_t i = 0; i < SOFT_SLOTS; i++) {
 		uint32_t sender_id = peer->sender_id;
 
 		/* relaxed: its reader is gone; a slot of another reader is left alone */

@@ -26,6 +26,7 @@
 #define SOFT_EAGER_MIN	   64
 #define SOFT_EAGER_DEFAULT 65536
 #define SOFT_EAGER_MAX	   (1u << 20)
+#define SOFT_SLOTS	   256u /* of each adapter; none says that it has more */
 #define SOFT_EAGER_SURE	   6144 /* up to this length two copies are no slower than the kernel's one */
 #define SOFT_PORT_MAX	   65536
 #define SOFT_SHARE_BUCKETS 64

@@ -60,8 +60,12 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	/* so that the peer can be told about the end even if there is no memory then */
 	if (!ep->end_msg)
 		ep->end_msg = soft_out_for_end();
-	if (!rport || !rring || !rrequest || !ep->end_msg)
+	if (!rport || !rring || !rrequest || !ep->end_msg) {
+		soft_peer_unmap(peer, rport);
+		soft_peer_unmap(peer, rring);
+		soft_peer_unmap(peer, rrequest);
 		return false;
+	}
 	ep->rring = rring;
 	ep->rmask = rmask;
 	ep->rrequest = rrequest;
@@ -194,6 +198,9 @@ static void teardown_release(struct soft_ep *ep, bool quiet)
 	if (!quiet)
 		teardown_give_up(ep);
 	datp_lock(&ia->lock);
+	soft_peer_unmap_locked(peer, ep->rport);
+	soft_peer_unmap_locked(peer, ep->rring);
+	soft_peer_unmap_locked(peer, ep->rrequest);
 	ep->rport = NULL;
 	ep->peer = NULL;
 	/* on the passive side before the peer's RTU: later messages over this socket do not concern the endpoint */

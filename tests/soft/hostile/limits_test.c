@@ -151,10 +151,127 @@ static void peers_that_do_not_end_a_copy_do_not_use_up_the_log(void)
 	broken_peers_do_not_use_up_the_log(COPY_IS_NOT_ENDED, "had not released");
 }
 
+/* ------------------------------------------------------------------ address space */
+
+/* Offers one slot more than any adapter makes, each as long as any, in a file that has room for them. */
+static void offer_many_slots(void *arg)
+{
+	const uint64_t size = (uint64_t)(SOFT_SLOTS + 1) * (sizeof(struct soft_slot) + SOFT_EAGER_MAX);
+	uint64_t where = victim_qual();
+	struct soft_msg answer;
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_ROOMY, HOSTILE_NO_BELL);
+	h.own.header->slot_count = SOFT_SLOTS + 1;
+	h.own.header->slot_size = SOFT_EAGER_MAX;
+	h.own.header->slots = (struct soft_ref){ 0, (size + 4095) & ~4095ull, 0 };
+	hostile_request(&h, where);
+	CHECK(hostile_hear(&h, &answer));
+	CHECK_EQ_INT(answer.type, SOFT_MSG_REJ);
+	hostile_close(&h);
+	check_signal(CHECK_PARENT);
+}
+
+static void more_slots_than_an_adapter_makes_are_refused(void)
+{
+	check_stderr_begin();
+	victim_opens(offer_many_slots, NULL);
+	check_await(attacker);
+	check_stderr_end();
+	others_are_served();
+	check_join(attacker);
+}
+
+/* ------------------------------------------------------------------ mappings */
+
+#define CONNECTIONS 100
+#define FURTHER	    (8ull << 20) /* each connection's parts of the arena lie this much further */
+
+/* Requests a connection of which each part, and the mailbox, lies in an extent of its own, unlike those of all others. */
+static void request_elsewhere(struct hostile *h, uint64_t where, uint64_t number)
+{
+	uint64_t at = (1ull << 32) + number * FURTHER;
+	struct soft_msg msg;
+
+	h->fd = hostile_reach(where);
+	hostile_message(h, &msg, SOFT_MSG_REQ);
+	msg.qual = where;
+	msg.port_ref = (struct soft_ref){ at, 1u << 20, 0 };
+	msg.ring_ref = (struct soft_ref){ at + (2u << 20), 1u << 20, 0 };
+	msg.request_ref = (struct soft_ref){ at + (4u << 20), 1u << 20, 0 };
+	msg.layout = (struct soft_layout){ .rq_stride = 64, .sq_stride = 256, .rq_offset = 4096, .sq_offset = 8192 };
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
+}
+
+static void connect_from_everywhere(void *arg)
+{
+	uint64_t where = victim_qual();
+	struct hostile first, next;
+	struct soft_msg msg;
+
+	(void)arg;
+	hostile_make(&first, HOSTILE_ROOMY, HOSTILE_NO_BELL);
+	hostile_connect(&first, where);
+	for (uint64_t i = 0; i < CONNECTIONS; i++) {
+		next = first;
+		next.their_at = NULL;
+		next.their_fd = -1;
+		request_elsewhere(&next, where, i);
+		REQUIRE(hostile_hear(&next, &next.theirs));
+		REQUIRE_EQ_INT(next.theirs.type, SOFT_MSG_REP);
+		hostile_message(&next, &msg, SOFT_MSG_RTU);
+		msg.mailbox = (struct soft_ref){ (1ull << 33) + i * FURTHER, 1u << 20, 0 };
+		REQUIRE(hostile_say(&next, &msg, sizeof(msg), false));
+		check_await(CHECK_PARENT);
+		close(next.fd);
+		close(next.their_fd);
+	}
+	check_await(CHECK_PARENT);
+	hostile_close(&first);
+}
+
+static unsigned int mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	unsigned int n = 0;
+
+	REQUIRE(file != NULL);
+	for (int c; (c = fgetc(file)) != EOF;)
+		n += c == '\n';
+	fclose(file);
+	return n;
+}
+
+/* The peer keeps one connection, so the others do not end its arena. */
+static void ended_connections_leave_few_mappings(void)
+{
+	struct api_end kept;
+	unsigned int before;
+
+	victim_opens(connect_from_everywhere, NULL);
+	accept_attacker();
+	kept = end;
+	api_end_make(&end, NULL);
+	before = mappings();
+	for (int i = 0; i < CONNECTIONS; i++) {
+		accept_attacker();
+		end_it();
+		check_signal(attacker);
+	}
+	CHECK(mappings() < before + CONNECTIONS);
+	others_are_served();
+	REQUIRE_DAT(dat_ep_disconnect(kept.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(copies_that_fail_do_not_use_up_the_log),
 	CHECK_TEST(peers_that_do_not_answer_do_not_use_up_the_log),
 	CHECK_TEST(peers_that_do_not_end_a_copy_do_not_use_up_the_log),
+	CHECK_TEST(more_slots_than_an_adapter_makes_are_refused),
+	CHECK_TEST(ended_connections_leave_few_mappings),
 	CHECK_END
 };
 

@@ -482,16 +482,31 @@ CLAUSE_PASSIVE("SRQ_POST-13")
 }
 
 /*
+ * Returns when the messages that link 0 has sent have arrived: the answer to a read comes behind them. The completion of a send
+ * does not say that over iWARP.
+ */
+static void srq_await_arrival(const struct kit_buf *source, const struct kit_buf *sink)
+{
+	struct kit_end *from = &s.link[0].from;
+
+	MUST_RET(kit_read(from->ep, kit_seg(sink, 0, 8), kit_target(source, 0, 8), 99, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	kit_dto(from->request, from->ep, 99, DAT_DTO_SUCCESS);
+}
+
+/*
  * An endpoint has taken receives, and is freed before their completions are dequeued. As soon as its EVD is empty, or
  * freed, the SRQ again takes and delivers as many receives as it says. Every second round disconnects the endpoint
  * before it frees it.
  */
 CLAUSE_PASSIVE("SRQ_CREATE-06")
 {
+	struct kit_buf source, sink;
 	DAT_COUNT depth;
 	DAT_EVENT event;
 
 	srq_setup();
+	source = kit_buf(8, KIT_REMOTE);
+	sink = kit_buf_a(8, KIT_SINK);
 	depth = srq_query().max_recv_dtos;
 	for (int round = 0; round < 4; round++) {
 		struct kit_end *from = &s.link[0].from, *to = &s.link[0].to;
@@ -500,6 +515,7 @@ CLAUSE_PASSIVE("SRQ_CREATE-06")
 		srq_post_many(1, SRQ_DEPTH / 2);
 		for (uint64_t n = 1; n <= SRQ_DEPTH / 2; n++)
 			srq_send(0, 64, n);
+		srq_await_arrival(&source, &sink);
 		if (round % 2) {
 			MUST_RET(dat_ep_disconnect(to->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 			kit_over(to->connect, to->ep);

@@ -4,21 +4,32 @@
  * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its
  * connection request, to send the RTU after an accept, and to hang up after a refusal. A connection that exceeds it is
  * closed. The number of connections without a request is limited, too: beyond it the oldest is closed, since an honest peer
- * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit, but one
- * process cannot use up the last descriptors with those.
+ * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit. So when
+ * few descriptors are left, a connection that comes in displaces the oldest ones of the process that has most of all these
+ * connections, if that is another process with more; otherwise it is closed itself.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */
 #define _GNU_SOURCE
 #include "pending.h"
 #include "log_limited.h"
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
-#define REQUEST_MIN 64u
-#define RESERVE	    16u /* the last sixteenth of the descriptors is not for a process whose connection requests hold half of all */
+#define RESERVE	    16u /* few descriptors are left when one is in the last sixteenth */
+#define PER_PEER    3u	/* descriptors that a new peer needs: for a socket, its arena, and its process */
 #define LOOKS	    4 /* checks within the time limit */
+
+/* The incoming connections of a process that are not established. soft_ia.lock */
+struct soft_crowd {
+	struct soft_crowd *next; /* soft_ia.crowds */
+	pid_t pid;
+	uint32_t count;
+};
 
 static uint64_t now_ms(void)
 {
@@ -106,14 +117,135 @@ void soft_pending_renew(struct soft_socket *sock)
 	look_later(sock->ia);
 }
 
-void soft_pending_arrived(struct soft_socket *sock)
+/* Counts the socket among those of its process. Returns false if there is no memory. ia.lock */
+static bool crowd_join(struct soft_socket *sock)
 {
-	static struct log_limit crowd;
+	struct soft_crowd *crowd = sock->ia->crowds;
+
+	while (crowd && crowd->pid != sock->pid)
+		crowd = crowd->next;
+	if (!crowd) {
+		crowd = calloc(1, sizeof *crowd);
+		if (!crowd)
+			return false;
+		crowd->pid = sock->pid;
+		crowd->next = sock->ia->crowds;
+		sock->ia->crowds = crowd;
+	}
+	crowd->count++;
+	sock->ia->crowded++;
+	sock->crowd = crowd;
+	return true;
+}
+
+void soft_pending_established(struct soft_socket *sock)
+{
+	struct soft_crowd *crowd = sock->crowd, **p = &sock->ia->crowds;
+
+	sock->crowd = NULL;
+	if (!crowd)
+		return;
+	sock->ia->crowded--;
+	if (--crowd->count)
+		return;
+	while (*p != crowd)
+		p = &(*p)->next;
+	*p = crowd->next;
+	free(crowd);
+}
+
+/*
+ * Returns the socket that is to make room for this one, or NULL. A process that has only this one displaces others that have
+ * only one, too, because those may be the many processes of an attacker. ia.lock
+ */
+static struct soft_socket *displaced(const struct soft_socket *sock)
+{
+	const struct soft_ia *ia = sock->ia;
+	const uint32_t mine = sock->crowd->count;
+	struct soft_socket *oldest = NULL;
+	uint32_t most = 0;
+
+	for (const struct soft_crowd *crowd = ia->crowds; crowd; crowd = crowd->next)
+		if (crowd != sock->crowd && crowd->count > most)
+			most = crowd->count;
+	if (!most || most < mine || (most == mine && mine > 1))
+		return NULL;
+	/* new ones are inserted at the front */
+	for (struct soft_socket *s = ia->sockets; s; s = s->next)
+		if (s->crowd && s->crowd != sock->crowd && s->crowd->count == most)
+			oldest = s;
+	return oldest;
+}
+
+/* Closes one socket to make room for this one. Returns false if there is none to be closed for it. */
+static bool displace(struct soft_socket *sock)
+{
+	static struct log_limit full;
+	struct soft_socket *oldest;
+
+	datp_lock(&sock->ia->lock);
+	oldest = displaced(sock);
+	datp_unlock(&sock->ia->lock);
+	if (!oldest)
+		return false;
+	soft_log_limited(&full, 1,
+			 "soft: few file descriptors are left, and process %d has most of the connections that are not "
+			 "established; the oldest is closed",
+			 (int)oldest->pid);
+	soft_conn_hangup(oldest);
+	return true;
+}
+
+/* Gives the socket a lower descriptor, because the last ones are to be in use only while few are left. It is not watched yet. */
+static void move_down(struct soft_socket *sock)
+{
+	struct datp_fork_own own;
+	int fd;
+
+	datp_fork_hold(&own);
+	fd = fcntl(sock->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && fd < sock->fd) {
+		datp_fork_unlist(&sock->fork_fd);
+		close(sock->fd);
+		sock->fd = fd;
+		datp_fork_list(&sock->fork_fd, fd);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	datp_fork_release(&own);
+}
+
+/*
+ * Returns true if the connection may stay, and makes room for it if few descriptors are left. `all`: none was left, and it has
+ * the spare one. A process that has more than one only ever gives way to one that has fewer, so as many are closed as a
+ * new peer needs descriptors; a process that has one gives all of these back with it.
+ */
+static bool room_for(struct soft_socket *sock, bool all)
+{
+	const uint32_t limit = descriptors(), reserve = limit / RESERVE;
+	const struct soft_ia *ia = sock->ia;
+	uint32_t closed = 0, mine, total;
+
+	datp_lock(&sock->ia->lock);
+	mine = sock->crowd->count;
+	total = ia->crowded;
+	datp_unlock(&sock->ia->lock);
+	/* a new descriptor gets the lowest free number, so all below were in use */
+	if (!all && ((uint32_t)sock->fd < limit - reserve || total <= reserve / 2))
+		return true;
+	while (closed < PER_PEER && displace(sock))
+		closed++;
+	if (closed)
+		move_down(sock);
+	return closed || (!all && mine <= reserve / 4);
+}
+
+/* Counts the socket as silent. Returns the one to be closed if there are too many, or NULL. */
+static struct soft_socket *silent_begin(struct soft_socket *sock, uint32_t most)
+{
 	struct soft_ia *ia = sock->ia;
-	uint32_t most = descriptors() / 8;
 	struct soft_socket *oldest = NULL;
 
-	most = most < SILENT_MIN ? SILENT_MIN : most > SILENT_MAX ? SILENT_MAX : most;
 	datp_lock(&ia->lock);
 	sock->silent = true;
 	ia->silent++;
@@ -121,13 +253,36 @@ void soft_pending_arrived(struct soft_socket *sock)
 	if (ia->silent > most)
 		oldest = oldest_silent(ia);
 	datp_unlock(&ia->lock);
-	if (!oldest)
-		return;
-	soft_log_limited(&crowd, 1,
-			 "soft: on more than %u connections nothing has been received; the "
-			 "oldest, of process %d, is closed",
-			 most, (int)oldest->pid);
-	soft_conn_hangup(oldest);
+	return oldest;
+}
+
+bool soft_pending_arrived(struct soft_socket *sock, bool all)
+{
+	static struct log_limit crowd, full;
+	uint32_t most = descriptors() / 8;
+	struct soft_socket *oldest;
+	bool counted;
+
+	datp_lock(&sock->ia->lock);
+	counted = crowd_join(sock);
+	datp_unlock(&sock->ia->lock);
+	if (!counted || !room_for(sock, all)) {
+		if (counted)
+			soft_log_limited(&full, 1, "soft: no file descriptor for a connection of process %d, which is refused; "
+					"raise the limit (ulimit -n)", (int)sock->pid);
+		soft_conn_hangup(sock);
+		return false;
+	}
+	most = most < SILENT_MIN ? SILENT_MIN : most > SILENT_MAX ? SILENT_MAX : most;
+	oldest = silent_begin(sock, most);
+	if (oldest) {
+		soft_log_limited(&crowd, 1,
+				 "soft: on more than %u connections nothing has been received; the "
+				 "oldest, of process %d, is closed",
+				 most, (int)oldest->pid);
+		soft_conn_hangup(oldest);
+	}
+	return true;
 }
 
 void soft_pending_spoke(struct soft_socket *sock)
@@ -135,20 +290,6 @@ void soft_pending_spoke(struct soft_socket *sock)
 	if (sock->silent)
 		sock->ia->silent--;
 	sock->silent = false;
-}
-
-bool soft_pending_may_ask(const struct soft_socket *sock)
-{
-	uint32_t limit = descriptors(), most = limit / 2, count = 0;
-
-	/* a new descriptor gets the lowest free number, so all below were in use */
-	if ((uint32_t)sock->fd < limit - limit / RESERVE)
-		return true;
-	if (most < REQUEST_MIN)
-		most = REQUEST_MIN;
-	for (const struct soft_socket *s = sock->ia->sockets; s && count < most; s = s->next)
-		count += s->pid == sock->pid && !s->active && !s->liveness && s->peer;
-	return count < most;
 }
 
 void soft_pending_fini(struct soft_ia *ia)

@@ -144,30 +144,31 @@ void soft_ep_cancel(struct soft_ep *ep)
 /*
  * Accepts the next connection of a listener, or returns -1. Without a free file descriptor the
  * connection would stay in the queue and wake the thread for ever, so it is accepted with the spare
- * descriptor, and closed.
+ * descriptor; soft_pending_arrived() decides whether it or another connection is closed.
  */
 static int listener_accept(struct soft_ia *ia, int listener)
 {
-	static struct log_limit full;
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		return fd;
-	soft_log_limited(&full, 1, "soft: no file descriptor for an incoming connection, which is refused; "
-				"raise the limit (ulimit -n)");
 	if (ia->spare_fd >= 0)
 		close(ia->spare_fd);
+	ia->spare_fd = -1;
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0)
-		close(fd);
-	else
+	if (fd < 0)
 		/*
 		 * another thread used the descriptor first: pause, so that this does not repeat all
 		 * the time
 		 */
 		usleep(LISTENER_NAP_US);
-	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return -1;
+	return fd;
+}
+
+static void spare_open(struct soft_ia *ia)
+{
+	if (ia->spare_fd < 0)
+		ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /*
@@ -180,6 +181,7 @@ static void listener_event(void *arg, uint32_t events)
 	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
 	struct soft_socket *sock = NULL;
 	struct datp_fork_own own;
+	bool welcome;
 	pid_t pid;
 	int fd;
 
@@ -191,12 +193,13 @@ static void listener_event(void *arg, uint32_t events)
 	else if (fd >= 0)
 		close(fd);
 	datp_fork_release(&own);
-	if (!sock)
+	welcome = sock && soft_pending_arrived(sock, ia->spare_fd < 0);
+	spare_open(ia);
+	if (!welcome)
 		return;
 	datp_lock(&ia->lock);
 	sock->sp = sp;
 	datp_unlock(&ia->lock);
-	soft_pending_arrived(sock);
 	if (soft_socket_watch(sock))
 		soft_socket_end(sock);
 	else
@@ -325,7 +328,6 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 	struct soft_sp *sp;
 	struct datp_cr *cr;
 	enum datp_err err = DATP_ERR_STATE;
-	bool welcome;
 
 	/* a socket is for one request */
 	if (sock->active || sock->peer || sock->refused || *arena_fd < 0 || !msg->intro.sender_id ||
@@ -336,9 +338,8 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 	datp_lock(&ia->lock);
 	soft_pending_spoke(sock);
 	soft_pending_renew(sock);
-	welcome = soft_pending_may_ask(sock);
 	datp_unlock(&ia->lock);
-	sender_id = welcome ? soft_sender_id_new(ia) : 0;
+	sender_id = soft_sender_id_new(ia);
 	if (!sender_id) {
 		request_refuse(sock, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
@@ -560,6 +561,7 @@ static bool socket_watch_peer(struct soft_socket *sock, bool always)
 	datp_lock(&sock->ia->lock);
 	if (!sock->liveness && (always || !peer->sockets)) {
 		sock->liveness = true;
+		soft_pending_established(sock);
 		soft_socket_list(&peer->sockets, sock);
 		if (!peer->my_sender_id)
 			peer->my_sender_id = sock->my_sender_id;

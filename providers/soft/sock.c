@@ -556,6 +556,7 @@ void soft_socket_end(struct soft_socket *sock)
 	datp_fork_hold(&own);
 	datp_lock(&ia->lock);
 	soft_pending_spoke(sock);
+	soft_pending_established(sock);
 	*sock->prev = sock->next;
 	if (sock->next)
 		sock->next->prev = sock->prev;

@@ -56,6 +56,7 @@ struct soft_socket {
 	uint32_t gen;		/* of that endpoint's connection */
 	uint64_t since;	  /* passive: when the other side's present time limit began, in ms; pending.c */
 	bool silent;	  /* passive: it has said nothing yet; counted in soft_ia.silent */
+	struct soft_crowd *crowd; /* passive, not established: those of its process; pending.c */
 	bool refused;	  /* passive: its request has been refused by the provider */
 	bool answered;	  /* active: the answer is being handled, and its handler reports a cancel */
 	uint32_t sender_id;    /* active: what we gave the peer, not yet known to be used */

@@ -437,6 +437,8 @@ struct soft_ia {
 	/* incoming connections that are not established yet; pending.c */
 	struct datp_timer pending;
 	uint32_t silent;       /* connections that have sent nothing yet */
+	struct soft_crowd *crowds; /* the processes of those that are not established; soft_ia.lock */
+	uint32_t crowded;	   /* how many connections these have; soft_ia.lock */
 	uint32_t handshake_ms; /* how long they may be silent */
 	/* closed to accept and drop a connection when there are no descriptors left; service thread */
 	int spare_fd;

@@ -225,6 +225,77 @@ static void process_that_asks_for_too_many_locks_nobody_out(void)
 	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
+/* ------------------------------------------------------------------ many of many */
+
+#define CROWDS 4
+#define CROWD  80 /* these have more than all descriptors together, but none has half of them */
+
+/* Leaves requests unanswered, and is not told which of them are closed. */
+static void crowding_client(void *arg)
+{
+	static struct hostile each[CROWD];
+
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	hostile_make(&each[0], HOSTILE_GOOD, HOSTILE_NO_BELL);
+	for (int i = 0; i < CROWD; i++) {
+		struct soft_msg msg;
+
+		each[i] = each[0];
+		each[i].fd = hostile_reach(offer.qual);
+		hostile_message(&each[i], &msg, SOFT_MSG_REQ);
+		msg.qual = offer.qual;
+		(void)hostile_say(&each[i], &msg, sizeof(msg), true);
+	}
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+static void crowds_come(const pid_t *crowds)
+{
+	DAT_EVENT event;
+	DAT_COUNT n;
+
+	for (int i = 0; i < CROWDS; i++)
+		check_put(crowds[i], &offer, sizeof(offer));
+	for (int i = 0; i < CROWDS; i++)
+		check_await(crowds[i]);
+	while (dat_evd_wait(cr_evd, 300000, 1, &event, &n) == DAT_SUCCESS)
+		;
+}
+
+/* Several processes together take no more of the last descriptors than one alone. */
+static void processes_that_ask_for_too_many_together_lock_nobody_out(void)
+{
+	pid_t crowds[CROWDS], later;
+	struct rlimit limit, few;
+
+	for (int i = 0; i < CROWDS; i++)
+		crowds[i] = check_fork(crowding_client, NULL);
+	later = check_fork(client, NULL);
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = DESCRIPTORS;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open();
+	api_end_make(&end, NULL);
+	cr_evd = api_evd(2 * CROWDS * CROWD, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, cr_evd, NULL);
+	check_stderr_begin();
+	crowds_come(crowds);
+	CHECK(api_descriptors() > DESCRIPTORS / 2 && api_descriptors() < DESCRIPTORS);
+	check_put(later, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_stderr_end();
+	check_signal(later);
+	check_join(later);
+	for (int i = 0; i < CROWDS; i++)
+		check_kill(crowds[i]);
+	api_close();
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
 /* ------------------------------------------------------------------ requests that are refused */
 
 /* Sends a request that the provider refuses, and then another one over the same socket. */
@@ -294,6 +365,7 @@ static void accept_that_meets_the_look_stands(void)
 static const struct check_test tests[] = { CHECK_TEST(accept_that_meets_the_look_stands),
 	CHECK_TEST(attempt_that_meets_the_look_stands),
 	CHECK_TEST(process_may_ask_for_many_while_there_are_descriptors),
+	CHECK_TEST(processes_that_ask_for_too_many_together_lock_nobody_out),
 	CHECK_TEST(socket_of_a_refused_request_is_closed),
 	CHECK_TEST(process_that_asks_for_too_many_locks_nobody_out), CHECK_END };
 

@@ -175,7 +175,7 @@ void remote_start(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(pair[0]);
 		judge_leave_to_parent();
-		remote_serve(pair[1], t.ia_name, REMOTE_HELLO_S);
+		remote_serve(pair[1], t.ia_name, REMOTE_HELLO_S, NULL);
 	}
 	close(pair[1]);
 	remote.fd = pair[0];

@@ -91,9 +91,9 @@ size_t remote_address_size(const void *address); /* of a struct sockaddr_in or _
 
 /*
  * Executes the steps of one test in this process, until the other side says good-bye or ends, or has
- * not sent the first step within `hello_s` seconds.
+ * not sent the first step within `hello_s` seconds. Sets *greeted when it has, unless greeted is NULL.
  */
-_Noreturn void remote_serve(int fd, const char *ia_name, unsigned int hello_s);
+_Noreturn void remote_serve(int fd, const char *ia_name, unsigned int hello_s, _Atomic bool *greeted);
 
 void remote_tune(int fd); /* sets options of the TCP connection: no delay, and keepalive */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * datconform --server: a process for each test that connects, so that one that crashes, hangs or
- * sends invalid messages does not affect the others. An address gets only some of the places, so
- * that it cannot keep others out. Invariant: this process itself calls no provider.
+ * sends invalid messages does not affect the others. An address gets only some of the places, and a
+ * connection that says nothing makes room for a new one, so that nobody can keep others out.
+ * Invariant: this process itself calls no provider.
  */
 #define REMOTE_PLAIN
 #include <errno.h>
@@ -10,9 +11,11 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -28,11 +31,14 @@
 
 struct place {
 	pid_t pid;		/* 0: a free place */
+	uint64_t number;	/* of the connection; an older one has a smaller number */
 	unsigned char host[16];	/* of the client */
 };
 
 static struct {
 	struct place places[MOST];
+	_Atomic bool *greeted;	/* for each place, in memory shared with the tests' processes: the client has said HELLO */
+	uint64_t connections;	/* accepted so far */
 	uint64_t said_ms;	/* the time of the latest message about a refused connection; 0: none so far */
 	sigset_t before;	/* the mask that children start with */
 } host;
@@ -133,35 +139,60 @@ close_it:
 /*
  * Writes the part of an address by which the places of a client are counted: all of an IPv4 address,
  * but only the network of an IPv6 address, because one host can use every address of its network.
+ * For the same reason all loopback addresses are one.
  */
 static void host_of(const struct sockaddr_storage *address, unsigned char name[16])
 {
+	const struct in6_addr *six = &((const struct sockaddr_in6 *)address)->sin6_addr;
+
 	memset(name, 0, 16);
+	if (address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(six)) {
+		name[0] = IN_LOOPBACKNET;
+		return;
+	}
+	if (address->ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(six)) {
+		memcpy(name, six, 8);
+		return;
+	}
 	if (address->ss_family == AF_INET6)
-		memcpy(name, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
+		memcpy(name, &six->s6_addr[12], 4);
 	else if (address->ss_family == AF_INET)
 		memcpy(name, &((const struct sockaddr_in *)address)->sin_addr, 4);
+	if (name[0] == IN_LOOPBACKNET)
+		memset(&name[1], 0, 3);
 }
 
 /*
- * Returns a free place for a client of this host, or NULL if there is none, or the host has its
- * share.
+ * Returns a place for a client of this host: a free one, or, if there is none or the host has its share, that of the
+ * oldest connection that could make room and has not said HELLO. Returns NULL if there is none of these either.
  */
 static struct place *find_place(const unsigned char name[16])
 {
-	struct place *free_place = NULL;
+	struct place *free_place = NULL, *oldest = NULL, *oldest_here = NULL;
 	int taken = 0;
 
 	for (int i = 0; i < MOST; i++) {
-		if (!host.places[i].pid)
-			free_place = &host.places[i];
-		else if (!memcmp(host.places[i].host, name, 16))
-			taken++;
+		struct place *place = &host.places[i];
+		bool here = place->pid && !memcmp(place->host, name, 16);
+
+		taken += here;
+		if (!place->pid)
+			free_place = place;
+		/* relaxed: nothing else is read that the process has written */
+		else if (atomic_load_explicit(&host.greeted[i], memory_order_relaxed))
+			continue;
+		else if (!oldest || place->number < oldest->number)
+			oldest = place;
+		if (here && (!oldest_here || place->number < oldest_here->number))
+			oldest_here = place;
 	}
-	return taken < MOST_OF_ONE ? free_place : NULL;
+	if (taken >= MOST_OF_ONE)
+		return oldest_here;
+	return free_place ? free_place : oldest;
 }
 
-static void say_refused(const struct sockaddr_storage *address)
+/* Says what has become of a connection because there are so many. */
+static void say_full(const char *before, const struct sockaddr_storage *address, const char *after)
 {
 	char name[NI_MAXHOST] = "a client";
 	uint64_t now = judge_now_ms();
@@ -171,8 +202,18 @@ static void say_refused(const struct sockaddr_storage *address)
 	host.said_ms = now;
 	getnameinfo((const struct sockaddr *)address, (socklen_t)remote_address_size(address), name,
 		    sizeof(name), NULL, 0, NI_NUMERICHOST);
-	fprintf(stderr, "datconform: a connection from %s is refused: an address gets %d of %d "
-		"places; give a smaller --jobs there\n", name, MOST_OF_ONE, MOST);
+	fprintf(stderr, "datconform: a connection %s %s%s: an address gets %d of %d "
+		"places; give a smaller --jobs there\n", before, name, after, MOST_OF_ONE, MOST);
+}
+
+/* Ends the connection that has this place; its client has not said HELLO, so its process has no adapter to close. */
+static void make_room(struct place *place, const struct sockaddr_storage *comer)
+{
+	say_full("that has said nothing makes room for one from", comer, "");
+	kill(place->pid, SIGKILL);
+	while (waitpid(place->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	place->pid = 0;
 }
 
 static void serve_one(int listener, int signals, const char *ia_name, unsigned int hello_s)
@@ -189,10 +230,14 @@ static void serve_one(int listener, int signals, const char *ia_name, unsigned i
 	host_of(&address, name);
 	place = find_place(name);
 	if (!place) {
-		say_refused(&address);
+		say_full("from", &address, " is refused");
 		close(fd);
 		return;
 	}
+	if (place->pid)
+		make_room(place, &address);
+	place->number = ++host.connections;
+	atomic_store(&host.greeted[place - host.places], false);
 	memcpy(place->host, name, sizeof(place->host));
 	place->pid = fork();
 	if (place->pid == 0) {
@@ -201,7 +246,7 @@ static void serve_one(int listener, int signals, const char *ia_name, unsigned i
 		close(listener);
 		close(signals);
 		remote_tune(fd);
-		remote_serve(fd, ia_name, hello_s);
+		remote_serve(fd, ia_name, hello_s, &host.greeted[place - host.places]);
 	}
 	if (place->pid < 0)
 		place->pid = 0;
@@ -250,6 +295,11 @@ int remote_host(const char *ia_name, unsigned int port, unsigned int hello_s)
 	sigset_t set;
 	int listener, signals;
 
+	host.greeted = mmap(NULL, MOST * sizeof(*host.greeted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (host.greeted == MAP_FAILED) {
+		fprintf(stderr, "datconform: no memory: %s\n", strerror(errno));
+		return 3;
+	}
 	if (!adapter_address(ia_name, &address))
 		return 3;
 	set_port(&address, (uint16_t)port);

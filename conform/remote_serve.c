@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,7 @@ static struct {
 	size_t buf_total;	/* bytes that were requested, including freed ones */
 	DAT_IA_HANDLE ia;
 	unsigned int step_s;	/* the bound of one step */
+	_Atomic bool *greeted;	/* set when the client has said HELLO, or NULL */
 	struct remote_message in, out;
 	unsigned char bytes[REMOTE_BYTES];
 	unsigned char scratch[REMOTE_BYTES];	/* a copy of a post's segments */
@@ -108,6 +110,8 @@ static DAT_RETURN hello(const char *ia_name)
 	if (remote.ia || W(0) != REMOTE_MAGIC || W(1) != sizeof(DAT_EVENT) ||
 	    W(2) != sizeof(DAT_EP_PARAM) || W(3) != sizeof(DAT_CR_PARAM) || W(4) != STEP_END)
 		garbage();
+	if (remote.greeted)
+		atomic_store(remote.greeted, true);
 	if (W(5) / 1000 > STEP_S / STEPS && W(5) / 1000 <= 600)
 		remote.step_s = (unsigned int)(W(5) / 1000 * STEPS);
 	ret = dat_ia_open((char *)ia_name, 8, &async, &remote.ia);
@@ -435,10 +439,12 @@ static void bound(unsigned int seconds, uint64_t until_ms)
 	alarm(seconds < left_s ? seconds : (unsigned int)left_s);
 }
 
-void remote_serve(int fd, const char *ia_name, unsigned int hello_s)
+void remote_serve(int fd, const char *ia_name, unsigned int hello_s, _Atomic bool *greeted)
 {
 	uint64_t until_ms = judge_now_ms() + TEST_S * UINT64_C(1000);
 	bool bye = false;
+
+	remote.greeted = greeted;
 
 	for (;;) {
 		bound(remote.ia ? IDLE_S : hello_s + IDLE_S, until_ms);

@@ -87,7 +87,7 @@ static void server_starts(void)
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(pair[0]);
-		remote_serve(pair[1], "soft0", 60);
+		remote_serve(pair[1], "soft0", 60, NULL);
 	}
 	close(pair[1]);
 }

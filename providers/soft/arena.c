@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "arena.h"
+#include "sparse.h"
 #include "log_limited.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +148,7 @@ void soft_arena_put(struct soft_arena *arena)
 				next = b->next;
 				free(b);
 			}
+	soft_sparse_free(arena->own, SOFT_MR_COUNT, sizeof *arena->own);
 	close(arena->fd);
 	free(arena);
 }

@@ -62,8 +62,8 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->tp = initiator ? ep->rport : ep->port;
 	dir->il = initiator ? &ep->layout : &ep->rlayout;
 	dir->tl = initiator ? &ep->rlayout : &ep->layout;
-	dir->imr = initiator ? ia->own : ep->peer->mr;
-	dir->tmr = initiator ? ep->peer->mr : ia->own;
+	dir->imr = initiator ? ia->own : ep->peer->regions;
+	dir->tmr = initiator ? ep->peer->regions : ia->own;
 	dir->igen = initiator ? ep->gen : ep->rgen;
 	dir->tgen = initiator ? ep->rgen : ep->gen;
 	dir->right = (struct soft_right){ .open = &ep->rport->open,
@@ -487,7 +487,7 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 		return true;
 	}
 	if (!soft_mr_check_remote(dir_windows(dir, false), dir_tpz(dir), &remote, need) ||
-	    (!dir->initiator && !soft_mr_check_own(dir->ep, &remote, need))) {
+	    !soft_mr_check_here(dir->ep, dir->initiator, &remote, need)) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
 	}
@@ -578,7 +578,7 @@ static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct s
 	if (r->n != 1 || r->len != word.len || word.addr % word.len)
 		return dir_nonsense(dir);
 	if (!soft_mr_check_atomic(dir_windows(dir, false), dir_tpz(dir), &word) ||
-	    (!dir->initiator && !soft_mr_check_own(dir->ep, &word, DATP_MEM_PRIV_REMOTE_ATOMIC))) {
+	    !soft_mr_check_here(dir->ep, dir->initiator, &word, DATP_MEM_PRIV_REMOTE_ATOMIC)) {
 		*status = DAT_DTO_ERR_REMOTE_ACCESS;
 		return true;
 	}

@@ -29,6 +29,7 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 		return err;
 	ia->mr = ia->mr_mem.addr;
 	ia->own = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->own);
+	ia->arena->own = ia->own;
 	ia->lmrs = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->lmrs);
 	ia->mr_gen = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->mr_gen);
 	ia->mr_free = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->mr_free);
@@ -42,11 +43,10 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 void soft_mr_fini(struct soft_ia *ia)
 {
 	soft_windows_fini(ia);
-	soft_sparse_free(ia->own, SOFT_MR_COUNT, sizeof *ia->own);
 	soft_sparse_free(ia->lmrs, SOFT_MR_COUNT, sizeof *ia->lmrs);
 	soft_sparse_free(ia->mr_gen, SOFT_MR_COUNT, sizeof *ia->mr_gen);
 	soft_sparse_free(ia->mr_free, SOFT_MR_COUNT, sizeof *ia->mr_free);
-	ia->own = NULL;
+	ia->own = NULL; /* it is freed with the arena */
 	ia->lmrs = NULL;
 	ia->mr_gen = NULL;
 	ia->mr_free = NULL;
@@ -434,6 +434,20 @@ bool soft_mr_check_own(const struct soft_ep *ep, const struct datp_rge *remote, 
 	       soft_range_contains(&range, remote->addr, remote->len) && soft_mr_get(ia->own, range.lmr, &own) &&
 	       own.pz == pz && soft_range_contains(&own, remote->addr, remote->len) &&
 	       (own.priv & region || !(region & SOFT_MR_WRITES));
+}
+
+bool soft_mr_check_near(const struct soft_ep *ep, const struct datp_rge *remote, uint32_t need)
+{
+	const struct soft_peer *peer = ep->peer;
+	uint32_t region = need == DAT_MEM_PRIV_REMOTE_WRITE_FLAG ? SOFT_MR_WRITES : need;
+	struct soft_range range, own;
+
+	if (!remote->len)
+		return true;
+	if (soft_mr_get(peer->regions, remote->rmr_context, &own))
+		return own.priv & need && soft_range_contains(&own, remote->addr, remote->len);
+	return soft_mr_get(peer->mr, remote->rmr_context, &range) && soft_mr_get(peer->regions, range.lmr, &own) &&
+	       soft_range_contains(&own, remote->addr, remote->len) && (own.priv & region || !(region & SOFT_MR_WRITES));
 }
 
 /*

@@ -144,6 +144,19 @@ bool soft_mr_check_atomic(const struct soft_mr *table, uint32_t pz, const struct
  * addition whether it is bound now. Execution lock held.
  */
 bool soft_mr_check_own(const struct soft_ep *ep, const struct datp_rge *remote, uint32_t need);
+/*
+ * The same for memory of the peer if that is an adapter of this process, whose memory this process accesses by plain loads and
+ * stores. Which region a window is bound to is said by the table that peers can write to; the region itself is not.
+ */
+bool soft_mr_check_near(const struct soft_ep *ep, const struct datp_rge *remote, uint32_t need);
+
+/* Checks the remote range if it is memory of this process. */
+static inline bool soft_mr_check_here(const struct soft_ep *ep, bool initiator, const struct datp_rge *remote, uint32_t need)
+{
+	if (!initiator)
+		return soft_mr_check_own(ep, remote, need);
+	return !ep->peer->self || soft_mr_check_near(ep, remote, need);
+}
 
 /*
  * The same checks for the bounce thread, which trusts nothing that the asking peer can write to. A

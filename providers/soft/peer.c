@@ -326,6 +326,7 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	/* read once: what has been checked is what is used */
 	mr = SOFT_ONCE(peer->header->mr);
 	peer->mr = peer_map_own(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
+	peer->regions = peer->self ? peer->arena->own : peer->mr;
 	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->process.pid, intro->probe, intro->id[0]);
 	return peer->mr && peer_slots(peer);
 }

@@ -853,7 +853,7 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 
 	if (!srq_next(ep, r))
 		return false;
-	if (soft_mr_check_iov(ep->peer->mr, from_pz, r->sge, (int)r->n, false)) {
+	if (soft_mr_check_iov(ep->peer->regions, from_pz, r->sge, (int)r->n, false)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 		return true;
 	}

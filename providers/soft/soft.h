@@ -52,6 +52,7 @@ struct soft_arena {
 	int fd;
 	_Atomic uint32_t refs;
 	_Atomic uint32_t lock; /* a leaf */
+	struct soft_mr *own;   /* that of the IA, which others in this process may use after its end; mr.c */
 	uint64_t file_len;     /* the file's length; constant */
 	uint64_t size;	       /* the part of it in use; lock, as all below */
 	struct soft_extent *extents;
@@ -164,6 +165,7 @@ struct soft_peer {
 	struct soft_map *maps;	  /* soft_ia.lock */
 	struct soft_header *header;
 	struct soft_mr *mr;
+	struct soft_mr *regions; /* what its segments are checked against: its `own` if it is an IA of this process, else `mr` */
 	void *slots;
 	uint32_t slot_count, slot_size; /* as they were mapped; the peer could change its own copy */
 	struct soft_mem mailbox_mem; /* our mailbox to it */

@@ -380,6 +380,7 @@ static void open_attacked(void)
 	world.ia->own = own;
 	for (int n = 0; n < 3; n++) {
 		world.peer[n].mr = shown;
+		world.peer[n].regions = shown;
 		world.peer[n].users = 1u << 20;
 	}
 	world.ia->service_fd = -1;

@@ -459,6 +459,7 @@ static void world_open(void)
 		world.peer[n].sender_id = n + 1;
 		world.peer[n].self = true;
 		world.peer[n].mr = world.ia->mr;
+		world.peer[n].regions = world.ia->mr;
 		world.ia->peer_of_sender_id[n + 1] = &world.peer[n];
 	}
 	model_keep(&world.next, sizeof(world.next));

@@ -14,6 +14,7 @@
 #include "hostile.h"
 
 enum { SIZE = 4096, RIGHTS = DAT_MEM_PRIV_ALL_FLAG, PATIENCE = 5000 };
+enum { SELF_SIZE = 65536 };
 enum { OURS = 0x77, THEIRS = 0xee };
 
 /* A request to `good`, which the victim has offered, and one to `bad`, for which the peer forges the right. */
@@ -24,6 +25,7 @@ struct plan {
 };
 
 static struct api_end end;
+static struct api_pair pair;
 static struct api_buf open, secret;
 
 /* ------------------------------------------------------------------ the peer */
@@ -241,6 +243,84 @@ static void window_is_not_stretched(void)
 	window_is_attacked(DATP_RDMA_WRITE, DAT_MEM_PRIV_ALL_FLAG, SIZE / 2);
 }
 
+/* ------------------------------------------------------------------ a connection of the victim with itself */
+
+/* What the peer looks for in the victim's arena, and what it writes there. */
+struct aim {
+	DAT_CONN_QUAL qual;
+	uint64_t receive, secret;
+};
+
+/* Moves the victim's receive to the secret, and stretches the region over all memory. */
+static void misdirect(void *arg)
+{
+	const struct soft_header *header;
+	struct hostile h;
+	struct aim aim;
+	uint64_t *words;
+	size_t first, last, found = 0;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &aim, sizeof(aim));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, aim.qual);
+	check_await(CHECK_PARENT);
+	header = theirs(&h, &h.theirs.intro.header);
+	first = (header->mr.extent + header->mr.offset) / sizeof(*words);
+	last = first + SOFT_MR_COUNT * sizeof(struct soft_mr) / sizeof(*words);
+	words = (uint64_t *)(void *)h.their_at;
+	for (size_t i = 0; i + 1 < h.their_size / sizeof(*words); i++) {
+		bool table = i >= first && i < last;
+
+		if (words[i] != aim.receive || words[i + 1] != SELF_SIZE)
+			continue;
+		words[i] = table ? 0 : aim.secret;
+		if (table)
+			words[i + 1] = UINT64_MAX >> 1;
+		found++;
+	}
+	CHECK_EQ_INT(found, 2);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+static void message_to_oneself_stays_in_its_region(void)
+{
+	static unsigned char beside[SELF_SIZE];
+	struct aim aim = { .secret = (uintptr_t)beside };
+	struct api_buf in, out;
+	pid_t attacker = check_fork(misdirect, NULL);
+	DAT_EVD_HANDLE cr_evd;
+
+	api_open();
+	api_end_make(&end, NULL);
+	in = api_buf(SELF_SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	out = api_buf(SELF_SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	memset(out.mem, THEIRS, SELF_SIZE);
+	memset(beside, OURS, SELF_SIZE);
+	aim.receive = (uintptr_t)in.mem;
+	memset(&pair, 0, sizeof(pair));
+	api_pair_make(&pair, NULL);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &aim.qual);
+	check_put(attacker, &aim, sizeof(aim));
+	REQUIRE_DAT(api_recv(pair.b.ep, &in, 0, SELF_SIZE, 1), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_signal(attacker);
+	check_await(attacker);
+	REQUIRE_DAT(api_send(pair.a.ep, &out, 0, SELF_SIZE, 2, 0), DAT_SUCCESS);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION, API_ANY_LENGTH);
+	for (size_t i = 0; i < SELF_SIZE; i++)
+		if (beside[i] != OURS) {
+			CHECK_FAIL("byte %zu has been overwritten", i);
+			break;
+		}
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 static int over_soft(void)
 {
 	return unsetenv("OPENDAT_TEST_IA");
@@ -256,6 +336,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(window_without_the_right_is_not_written),
 	CHECK_TEST(word_in_a_window_without_the_right_is_not_changed),
 	CHECK_TEST(window_is_not_stretched),
+	CHECK_TEST(message_to_oneself_stays_in_its_region),
 	CHECK_END
 };
 static const struct check_suite suite = { .name = "rights", .init = over_soft, .teardown = api_close, .tests = tests };

@@ -33,7 +33,7 @@ static void coop_begin(void)
 	memset(t.port, 0, sizeof(*t.port));
 	memset(t.from, 5, LEN);
 	t.peer.self = true;
-	t.peer.pid = getpid();
+	t.peer.process.pid = getpid();
 	atomic_store(&t.port->exec_lock, (uint64_t)GEN << 32 | SOFT_EXEC_HELD);
 }
 

@@ -15,7 +15,9 @@ fi
 long=${FAULTS_LONG:-}
 libs=$PWD/.libs
 if [ -n "$long" ]; then
-	life=1 steps=1 groups='IA_* EVD_* EP_* CR_* PSP_* RSP_* LMR_* RMR_* SRQ_* CNO_* CONSUMER-*'
+	life=1 steps=1
+	groups='IA_* EVD_* EP_* CR_* PSP_* RSP_* PZ_* LMR_* RMR_* SRQ_* CNO_* REG_* PROV_* CTX_* CONSUMER-*'
+	groups+=' GEN-* BROKEN-* ASYNC-* HANDLE_TYPE-* STRERROR-*'
 else
 	life=6 steps=41 groups='EP_SEND-0*'
 fi

@@ -25,7 +25,7 @@
 #define SLOT	 ((uint32_t)SOFT_EAGER_DEFAULT)
 #define SEALS	 (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define HUGE_MIN (2u << 20)
-#define ROOM	 (1ull << 40)
+#define BEHIND	 (4u << 20)
 
 unsigned char hostile_data[HOSTILE_DATA];
 
@@ -39,6 +39,7 @@ static size_t align(size_t at)
 static void file_make(struct hostile_memory *m, enum hostile_arena arena)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	uint64_t size;
 
 	if (arena == HOSTILE_HUGE) {
 		flags |= MFD_HUGETLB;
@@ -48,7 +49,9 @@ static void file_make(struct hostile_memory *m, enum hostile_arena arena)
 	if (m->fd < 0 && arena == HOSTILE_HUGE)
 		check_skip("this kernel has no huge pages");
 	REQUIRE(m->fd >= 0);
-	REQUIRE(ftruncate(m->fd, (off_t)(arena == HOSTILE_ROOMY ? ROOM : m->size)) == 0);
+	/* as much behind each part as an adapter makes for it at once */
+	size = arena == HOSTILE_ROOMY ? HOSTILE_ROOM : m->size + BEHIND;
+	REQUIRE(ftruncate(m->fd, (off_t)((size + HUGE_MIN - 1) & ~(uint64_t)(HUGE_MIN - 1))) == 0);
 	REQUIRE(fcntl(m->fd, F_ADD_SEALS, arena == HOSTILE_ROOMY ? F_SEAL_SHRINK : SEALS) == 0);
 }
 

@@ -28,6 +28,7 @@ struct hostile_memory {
 };
 
 /* How the attacker's arena is made. */
+#define HOSTILE_ROOM (1ull << 40) /* the length of the file of HOSTILE_ROOMY, in bytes */
 enum hostile_arena {
 	HOSTILE_GOOD,	/* as the provider makes its own */
 	HOSTILE_HUGE,	/* sealed, but of huge pages, of which there may be none */

@@ -188,20 +188,56 @@ static void more_slots_than_an_adapter_makes_are_refused(void)
 #define CONNECTIONS 100
 #define FURTHER	    (8ull << 20) /* each connection's parts of the arena lie this much further */
 
-/* Requests a connection of which each part, and the mailbox, lies in an extent of its own, unlike those of all others. */
-static void request_elsewhere(struct hostile *h, uint64_t where, uint64_t number)
+/* Requests a connection whose port lies in an extent at `port`, and its rings in extents of their own behind `at`. */
+static void request_with(struct hostile *h, uint64_t where, uint64_t port, uint64_t at)
 {
-	uint64_t at = (1ull << 32) + number * FURTHER;
 	struct soft_msg msg;
 
 	h->fd = hostile_reach(where);
 	hostile_message(h, &msg, SOFT_MSG_REQ);
 	msg.qual = where;
-	msg.port_ref = (struct soft_ref){ at, 1u << 20, 0 };
+	msg.port_ref = (struct soft_ref){ port, 1u << 20, 0 };
 	msg.ring_ref = (struct soft_ref){ at + (2u << 20), 1u << 20, 0 };
 	msg.request_ref = (struct soft_ref){ at + (4u << 20), 1u << 20, 0 };
 	msg.layout = (struct soft_layout){ .rq_stride = 64, .sq_stride = 256, .rq_offset = 4096, .sq_offset = 8192 };
 	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
+}
+
+/* Requests a connection of which each part, and the mailbox, lies in an extent of its own, unlike those of all others. */
+static void request_elsewhere(struct hostile *h, uint64_t where, uint64_t number)
+{
+	uint64_t at = (1ull << 32) + number * FURTHER;
+
+	request_with(h, where, at, at);
+}
+
+static void connect_from_the_end(void *arg)
+{
+	uint64_t where = victim_qual();
+	struct soft_msg answer;
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_ROOMY, HOSTILE_NO_BELL);
+	request_with(&h, where, HOSTILE_ROOM - (1u << 20), 1ull << 32);
+	CHECK(!hostile_hear(&h, &answer) || answer.type != SOFT_MSG_REP);
+	hostile_close(&h);
+}
+
+/*
+ * The provider maps as much as an adapter makes at once, which is longer than this extent, and a later mapping may take the place
+ * of an earlier one. Behind the end of the file an access raises SIGBUS.
+ */
+static void extent_that_is_cut_off_by_the_end_of_the_file_is_not_mapped(void)
+{
+	DAT_CR_HANDLE cr;
+
+	victim_opens(connect_from_the_end, NULL);
+	cr = api_cr(cr_evd);
+	CHECK(dat_cr_accept(cr, end.ep, 0, NULL) != DAT_SUCCESS);
+	(void)dat_cr_reject(cr);
+	check_join(attacker);
+	others_are_served();
 }
 
 static void connect_from_everywhere(void *arg)
@@ -271,6 +307,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(peers_that_do_not_answer_do_not_use_up_the_log),
 	CHECK_TEST(peers_that_do_not_end_a_copy_do_not_use_up_the_log),
 	CHECK_TEST(more_slots_than_an_adapter_makes_are_refused),
+	CHECK_TEST(extent_that_is_cut_off_by_the_end_of_the_file_is_not_mapped),
 	CHECK_TEST(ended_connections_leave_few_mappings),
 	CHECK_END
 };

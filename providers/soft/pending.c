@@ -6,7 +6,8 @@
  * closed. The number of connections without a request is limited, too: beyond it the oldest is closed, since an honest peer
  * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit. So when
  * few descriptors are left, a connection that comes in displaces the oldest ones of the process that has most of all these
- * connections, if that is another process with more; otherwise it is closed itself.
+ * connections, if that is another process with more; otherwise it is closed itself. A connection that has been accepted is not
+ * displaced, because it has a time limit. All processes of other PID namespaces count as one.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */
@@ -21,7 +22,8 @@
 #define SILENT_MIN  16u
 #define SILENT_MAX  1024u
 #define RESERVE	    16u /* few descriptors are left when one is in the last sixteenth */
-#define PER_PEER    3u	/* descriptors that a new peer needs: for a socket, its arena, and its process */
+#define PER_PEER    3u	/* descriptors that a new peer needs at most: for a socket, its arena, and its process */
+#define ALONE	    64u
 #define LOOKS	    4 /* checks within the time limit */
 
 /* The incoming connections of a process that are not established. soft_ia.lock */
@@ -154,25 +156,35 @@ void soft_pending_established(struct soft_socket *sock)
 	free(crowd);
 }
 
+/* The process with most of these connections, but for that of `sock`; 0: there is no other. ia.lock */
+static uint32_t most_of_another(const struct soft_socket *sock)
+{
+	uint32_t most = 0;
+
+	for (const struct soft_crowd *crowd = sock->ia->crowds; crowd; crowd = crowd->next)
+		if (crowd != sock->crowd && crowd->count > most)
+			most = crowd->count;
+	return most;
+}
+
 /*
  * Returns the socket that is to make room for this one, or NULL. A process that has only this one displaces others that have
- * only one, too, because those may be the many processes of an attacker. ia.lock
+ * only one, too, because those may be the many processes of an attacker; but only where they have waited for the program here
+ * for longer than a step of the handshake may take: processes that all start at the same time do not displace each other. ia.lock
  */
 static struct soft_socket *displaced(const struct soft_socket *sock)
 {
 	const struct soft_ia *ia = sock->ia;
-	const uint32_t mine = sock->crowd->count;
+	const uint32_t mine = sock->crowd->count, most = most_of_another(sock);
+	const uint64_t now = now_ms();
 	struct soft_socket *oldest = NULL;
-	uint32_t most = 0;
 
-	for (const struct soft_crowd *crowd = ia->crowds; crowd; crowd = crowd->next)
-		if (crowd != sock->crowd && crowd->count > most)
-			most = crowd->count;
 	if (!most || most < mine || (most == mine && mine > 1))
 		return NULL;
 	/* new ones are inserted at the front */
 	for (struct soft_socket *s = ia->sockets; s; s = s->next)
-		if (s->crowd && s->crowd != sock->crowd && s->crowd->count == most)
+		if (s->crowd && s->crowd != sock->crowd && s->crowd->count == most && !s->ep &&
+		    (most > mine || now - s->since >= ia->handshake_ms))
 			oldest = s;
 	return oldest;
 }
@@ -207,7 +219,9 @@ static void move_down(struct soft_socket *sock)
 	if (fd >= 0 && fd < sock->fd) {
 		datp_fork_unlist(&sock->fork_fd);
 		close(sock->fd);
+		datp_lock(&sock->ia->lock);
 		sock->fd = fd;
+		datp_unlock(&sock->ia->lock);
 		datp_fork_list(&sock->fork_fd, fd);
 	} else if (fd >= 0) {
 		close(fd);
@@ -217,8 +231,9 @@ static void move_down(struct soft_socket *sock)
 
 /*
  * Returns true if the connection may stay, and makes room for it if few descriptors are left. `all`: none was left, and it has
- * the spare one. A process that has more than one only ever gives way to one that has fewer, so as many are closed as a
- * new peer needs descriptors; a process that has one gives all of these back with it.
+ * the spare one. Each that is closed gives back one descriptor, that of its socket, so as many are closed as a new peer needs; the
+ * other ones of its peer are closed when the program here has answered its request. A process that is the only one with such
+ * connections may have ALONE of them however few descriptors are left: another one that comes displaces some.
  */
 static bool room_for(struct soft_socket *sock, bool all)
 {
@@ -237,7 +252,7 @@ static bool room_for(struct soft_socket *sock, bool all)
 		closed++;
 	if (closed)
 		move_down(sock);
-	return closed || (!all && mine <= reserve / 4);
+	return closed || (!all && (mine <= reserve / 4 || (mine == total && mine <= ALONE)));
 }
 
 /* Counts the socket as silent. Returns the one to be closed if there are too many, or NULL. */

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "process.h"
+#include "log_limited.h"
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -40,18 +41,28 @@ static bool lives(int handle)
 
 bool soft_process_of(int fd, pid_t pid, struct soft_process *process)
 {
+	static struct log_limit full;
 	socklen_t len = sizeof process->handle;
 
 	*process = (struct soft_process){ .pid = pid, .handle = -1 };
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process->handle, &len) < 0) {
 		process->handle = -1;
+		if (errno == EMFILE || errno == ENFILE)
+			soft_log_limited(&full, 1,
+					 "soft: no file descriptor to find out which process %d is; a connection with it "
+					 "is refused; raise the limit (ulimit -n)",
+					 (int)pid);
 		return errno == ENOPROTOOPT;
 	}
 	process->serial = serial_of(process->handle);
-	if (lives(process->handle))
-		return true;
-	soft_process_forget(process);
-	return false;
+	if (!lives(process->handle)) {
+		soft_process_forget(process);
+		return false;
+	}
+	/* the serial number identifies it, and descriptors are scarce where there are many peers */
+	if (process->serial)
+		soft_process_forget(process);
+	return true;
 }
 
 void soft_process_forget(struct soft_process *process)

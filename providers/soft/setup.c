@@ -144,13 +144,15 @@ void soft_ep_cancel(struct soft_ep *ep)
 /*
  * Accepts the next connection of a listener, or returns -1. Without a free file descriptor the
  * connection would stay in the queue and wake the thread for ever, so it is accepted with the spare
- * descriptor; soft_pending_arrived() decides whether it or another connection is closed.
+ * descriptor; soft_pending_arrived() decides whether it or another connection is closed. *all says whether no other descriptor was
+ * left.
  */
-static int listener_accept(struct soft_ia *ia, int listener)
+static int listener_accept(struct soft_ia *ia, int listener, bool *all)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+	*all = fd < 0 && (errno == EMFILE || errno == ENFILE);
+	if (!*all)
 		return fd;
 	if (ia->spare_fd >= 0)
 		close(ia->spare_fd);
@@ -181,19 +183,19 @@ static void listener_event(void *arg, uint32_t events)
 	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
 	struct soft_socket *sock = NULL;
 	struct datp_fork_own own;
-	bool welcome;
+	bool welcome, all;
 	pid_t pid;
 	int fd;
 
 	(void)events;
 	datp_fork_hold(&own);
-	fd = listener_accept(ia, sp->fd);
+	fd = listener_accept(ia, sp->fd, &all);
 	if (fd >= 0 && soft_same_user(fd, &pid))
 		sock = soft_socket_new(ia, fd, pid, false);
 	else if (fd >= 0)
 		close(fd);
 	datp_fork_release(&own);
-	welcome = sock && soft_pending_arrived(sock, ia->spare_fd < 0);
+	welcome = sock && soft_pending_arrived(sock, all);
 	spare_open(ia);
 	if (!welcome)
 		return;

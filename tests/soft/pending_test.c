@@ -269,6 +269,7 @@ static void processes_that_ask_for_too_many_together_lock_nobody_out(void)
 {
 	pid_t crowds[CROWDS], later;
 	struct rlimit limit, few;
+	DAT_EVD_HANDLE later_evd;
 
 	for (int i = 0; i < CROWDS; i++)
 		crowds[i] = check_fork(crowding_client, NULL);
@@ -284,8 +285,11 @@ static void processes_that_ask_for_too_many_together_lock_nobody_out(void)
 	check_stderr_begin();
 	crowds_come(crowds);
 	CHECK(api_descriptors() > DESCRIPTORS / 2 && api_descriptors() < DESCRIPTORS);
+	/* to a service point of its own, so that its request is not taken for one of theirs that comes late */
+	later_evd = api_evd(2, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, later_evd, NULL);
 	check_put(later, &offer, sizeof(offer));
-	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(later_evd), end.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	check_stderr_end();
 	check_signal(later);

@@ -6,8 +6,9 @@
  * closed. The number of connections without a request is limited, too: beyond it the oldest is closed, since an honest peer
  * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit. So when
  * few descriptors are left, a connection that comes in displaces the oldest ones of the process that has most of all these
- * connections, if that is another process with more; otherwise it is closed itself. A connection that has been accepted is not
- * displaced, because it has a time limit. All processes of other PID namespaces count as one.
+ * connections, if that is another process with more; otherwise it is closed itself. If each process has one, those give way that
+ * have waited for a long time. A connection that has been accepted is not displaced, because it has a time limit. All processes
+ * of other PID namespaces count as one.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */
@@ -23,7 +24,7 @@
 #define SILENT_MAX  1024u
 #define RESERVE	    16u /* few descriptors are left when one is in the last sixteenth */
 #define PER_PEER    3u	/* descriptors that a new peer needs at most: for a socket, its arena, and its process */
-#define ALONE	    64u
+#define ALONE	    64u /* connections that a process may have if no other process has any */
 #define LOOKS	    4 /* checks within the time limit */
 
 /* The incoming connections of a process that are not established. soft_ia.lock */
@@ -156,7 +157,7 @@ void soft_pending_established(struct soft_socket *sock)
 	free(crowd);
 }
 
-/* The process with most of these connections, but for that of `sock`; 0: there is no other. ia.lock */
+/* Returns the largest number of these connections of any process but that of `sock`, or 0 if no other has any. ia.lock */
 static uint32_t most_of_another(const struct soft_socket *sock)
 {
 	uint32_t most = 0;
@@ -189,7 +190,7 @@ static struct soft_socket *displaced(const struct soft_socket *sock)
 	return oldest;
 }
 
-/* Closes one socket to make room for this one. Returns false if there is none to be closed for it. */
+/* Closes one socket to make room for this one. Returns false if displaced() finds no socket to close. */
 static bool displace(struct soft_socket *sock)
 {
 	static struct log_limit full;

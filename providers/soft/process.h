@@ -9,7 +9,7 @@
 
 struct soft_process {
 	pid_t pid;	 /* 0: this PID namespace has no number for it */
-	int handle;	 /* a pidfd; -1: there is none, or `serial` is known, and it is not needed */
+	int handle;	 /* a pidfd, or -1 if the kernel gives none, or if `serial` is known, which makes it unnecessary */
 	uint64_t serial; /* a number that no other process ever has; 0: unknown */
 };
 

@@ -3,7 +3,7 @@
  * Peers. A peer is another soft IA (or this one, connected to itself) whose arena is mapped here.
  * It exists while something holds a reference to it: an endpoint, a socket, a wait. It is dead when
  * a socket that both sides meant to keep has hung up: only the end of the process or the close of
- * the IA does that.
+ * the IA does that. If another process still has that socket open when the process ends, this side hangs up.
  */
 #define _GNU_SOURCE
 #include "peer.h"
@@ -24,7 +24,9 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -272,6 +274,8 @@ struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *
 
 static void peer_delete(struct soft_peer *peer)
 {
+	if (peer->end_watch)
+		datp_loop_del(peer->end_watch);
 	for (struct soft_map *map = peer->maps, *next; map; map = next) {
 		next = map->next;
 		munmap(map->addr, map->size);
@@ -343,6 +347,34 @@ static struct soft_peer *peer_find(struct soft_ia *ia, const uint64_t id[2],
 	return peer;
 }
 
+/*
+ * The process has ended. The kernel closes its sockets only when no other process has them open, such as a child of it. So this
+ * shuts our ends down: the service thread finds them hung up, as if the kernel had closed them, after it has read what has
+ * arrived before. The loop watches the handle once, and the peer stays until this returns. Service thread.
+ */
+static void process_ended(void *arg, uint32_t events)
+{
+	struct soft_peer *peer = arg;
+
+	(void)events;
+	datp_lock(&peer->ia->lock);
+	for (struct soft_socket *s = peer->ia->sockets; s; s = s->next)
+		if (s->peer == peer)
+			shutdown(s->fd, SHUT_RDWR);
+	datp_unlock(&peer->ia->lock);
+}
+
+/* Watches the peer's process, if there is a handle of it. Returns false if the loop cannot watch it. */
+static bool peer_watch(struct soft_peer *peer)
+{
+	/* the serial number identifies it, and it need not be watched: descriptors are scarce where there are many peers */
+	if (peer->self && peer->process.serial)
+		soft_process_forget(&peer->process);
+	return peer->self || peer->process.handle < 0 ||
+	       datp_loop_add(&peer->ia->base, peer->process.handle, EPOLLIN | EPOLLONESHOT, process_ended, peer,
+			     &peer->end_watch) == DATP_OK;
+}
+
 struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro,
 				struct soft_process *process, int arena_fd, uint32_t sender_id)
 {
@@ -381,6 +413,10 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 				 errno == ENOMEM ?
 				      "no room to map it; raise the limit of memory (ulimit -v)" :
 				      "is it of another OpenDAT version?");
+		peer_delete(peer);
+		return NULL;
+	}
+	if (!peer_watch(peer)) {
 		peer_delete(peer);
 		return NULL;
 	}
@@ -497,7 +533,7 @@ void soft_peer_died(struct soft_peer *peer)
 bool soft_peer_lost(struct soft_peer *peer)
 {
 	struct soft_ia *ia = peer->ia;
-	bool lives = false;
+	bool lives = false, ended;
 
 	/* acquire: see peer_mark_dead() */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire)) {
@@ -505,8 +541,12 @@ bool soft_peer_lost(struct soft_peer *peer)
 		return true;
 	}
 	datp_lock(&ia->lock);
-	/* A live peer has at least one socket here; only the end of its process, or of its IA, closes the last */
-	for (struct soft_socket *s = ia->sockets; s && !lives; s = s->next) {
+	ended = peer->end_watch && soft_process_has_ended(&peer->process);
+	/*
+	 * A live peer has at least one socket here; only the end of its process, or of its IA, closes the last. If another process
+	 * has that open, the handle of the process tells.
+	 */
+	for (struct soft_socket *s = ia->sockets; s && !lives && !ended; s = s->next) {
 		struct pollfd fd = { .fd = s->fd };
 
 		lives = s->peer == peer && poll(&fd, 1, 0) >= 0 &&

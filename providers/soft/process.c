@@ -3,7 +3,9 @@
  * Which process is at the other end of a socket. Only the kernel is asked, because a peer can say anything of itself. The
  * kernel notes the process when it connects, or calls listen(), so it does not matter who has inherited the socket or got it
  * passed. The number of a process may be given to another one after its end. Its handle (a pidfd) cannot, but since Linux 6.5
- * only. Since Linux 6.9 each process also has a number of the file system of these handles, which is never used again.
+ * only. Since Linux 6.9 each process also has a number of the file system of these handles, which is never used again. The handle
+ * also tells of the end of the process, whoever else has its sockets. A process whose first thread has ended lives as
+ * long as it has others.
  */
 #define _GNU_SOURCE
 #include "process.h"
@@ -59,9 +61,6 @@ bool soft_process_of(int fd, pid_t pid, struct soft_process *process)
 		soft_process_forget(process);
 		return false;
 	}
-	/* the serial number identifies it, and descriptors are scarce where there are many peers */
-	if (process->serial)
-		soft_process_forget(process);
 	return true;
 }
 
@@ -70,6 +69,11 @@ void soft_process_forget(struct soft_process *process)
 	if (process->handle >= 0)
 		close(process->handle);
 	process->handle = -1;
+}
+
+bool soft_process_has_ended(const struct soft_process *process)
+{
+	return process->handle >= 0 && !lives(process->handle);
 }
 
 bool soft_process_is(const struct soft_process *known, const struct soft_process *other)

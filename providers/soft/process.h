@@ -9,7 +9,7 @@
 
 struct soft_process {
 	pid_t pid;	 /* 0: this PID namespace has no number for it */
-	int handle;	 /* a pidfd, or -1 if the kernel gives none, or if `serial` is known, which makes it unnecessary */
+	int handle;	 /* a pidfd, or -1 if the kernel gives none, or for a process that is this one and has a serial number */
 	uint64_t serial; /* a number that no other process ever has; 0: unknown */
 };
 
@@ -19,6 +19,8 @@ struct soft_process {
  */
 bool soft_process_of(int fd, pid_t pid, struct soft_process *process);
 void soft_process_forget(struct soft_process *process);
+/* Returns true if the process has ended, all of its threads. Returns false if there is no handle of it to tell. */
+bool soft_process_has_ended(const struct soft_process *process);
 bool soft_process_is(const struct soft_process *known, const struct soft_process *other);
 
 #endif

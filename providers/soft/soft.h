@@ -157,6 +157,7 @@ struct soft_peer {
 	 */
 	uint32_t my_sender_id;
 	struct soft_process process;
+	struct datp_watch *end_watch; /* of the end of that process; NULL: there is no handle of it, or it is this process */
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
 	bool cma;	       /* the kernel lets us copy to and from its memory */
 	_Atomic uint32_t dead; /* its sockets have hung up: it touches no memory any more */

@@ -85,6 +85,7 @@ SOFT_API_TESTS = \
 	tests/soft/long_test \
 	tests/soft/lost_test \
 	tests/soft/mix_test \
+	tests/soft/orphan_test \
 	tests/soft/outlast_test \
 	tests/soft/pending_test \
 	tests/soft/realm_test \
@@ -212,6 +213,10 @@ tests_soft_strict_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_secret_test_SOURCES = tests/soft/secret_test.c
 tests_soft_secret_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_secret_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_orphan_test_SOURCES = tests/soft/orphan_test.c
+tests_soft_orphan_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api -I$(top_srcdir)/tests/soft
+tests_soft_orphan_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
 tests_soft_outlast_test_SOURCES = tests/soft/outlast_test.c
 tests_soft_outlast_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_outlast_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la

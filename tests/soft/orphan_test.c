@@ -28,6 +28,7 @@ static struct api_buf buf;
 static DAT_EVD_HANDLE cr_evd;
 static struct api_offer here;
 static pid_t orphan;
+static pid_t next; /* connects when the peer is dead */
 
 /* Skips the test where the kernel gives no handle of a process that is at the other end of a socket. */
 static void need_handles(void)
@@ -159,6 +160,15 @@ static void connects_and_goes(void *arg)
 
 /* ------------------------------------------------------------------ the tests */
 
+/* Forks both before this process has threads. */
+static pid_t peers_make(void (*run)(void *arg))
+{
+	pid_t peer = check_fork(run, NULL);
+
+	next = check_fork(connects_and_goes, NULL);
+	return peer;
+}
+
 static void kill_it(pid_t peer)
 {
 	check_get(peer, &orphan, sizeof orphan);
@@ -189,8 +199,6 @@ static void want_the_end(void)
 
 static void want_service(void)
 {
-	pid_t next = check_fork(connects_and_goes, NULL);
-
 	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
 	check_put(next, &here, sizeof here);
 	accept_one();
@@ -202,7 +210,7 @@ static void a_peer_that_has_connected_dies(void)
 {
 	pid_t peer;
 
-	peer = check_fork(connects, NULL);
+	peer = peers_make(connects);
 	open_side();
 	check_put(peer, &here, sizeof here);
 	accept_one();
@@ -217,7 +225,7 @@ static void a_peer_that_was_connected_to_dies(void)
 	struct api_offer there;
 	pid_t peer;
 
-	peer = check_fork(listens, NULL);
+	peer = peers_make(listens);
 	check_get(peer, &there, sizeof there);
 	open_side();
 	api_connect_to(&end, &there.address, there.qual);
@@ -232,7 +240,7 @@ static void a_peer_dies_before_its_confirmation(void)
 {
 	pid_t peer;
 
-	peer = check_fork(does_not_confirm, NULL);
+	peer = peers_make(does_not_confirm);
 	open_side();
 	check_put(peer, &here, sizeof here);
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
@@ -244,7 +252,7 @@ static void a_peer_dies_before_its_confirmation(void)
 /* Its handle is that of the thread that has ended, whose number is that of the process. */
 static void a_peer_without_its_first_thread_lives(void)
 {
-	pid_t peer = check_fork(loses_its_first_thread, NULL);
+	pid_t peer = peers_make(loses_its_first_thread);
 
 	open_side();
 	check_put(peer, &here, sizeof here);

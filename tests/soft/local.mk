@@ -71,6 +71,7 @@ SOFT_API_TESTS = \
 	tests/soft/cycle_test \
 	tests/soft/end_test \
 	tests/soft/established_test \
+	tests/soft/fault_test \
 	tests/soft/fork_test \
 	tests/soft/gone_test \
 	tests/soft/held_test \
@@ -129,6 +130,10 @@ tests_soft_fork_test_SOURCES = tests/soft/fork_test.c
 tests_soft_fork_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_fork_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_soft_fork_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_fault_test_SOURCES = tests/soft/fault_test.c
+tests_soft_fault_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_fault_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
 tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

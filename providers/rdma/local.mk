@@ -2,6 +2,8 @@
 # The verbs providers. What they share is built once, and each plugin adds the code in which it differs.
 # The plugins stay mapped (-z nodelete), because a worker may outlive its adapter, and the handler of SIGPIPE does.
 RDMA_SOURCES = \
+	log/limit.h \
+	log/limited.c log/limited.h \
 	providers/rdma/rdma.h \
 	providers/rdma/rdma_address.h \
 	providers/rdma/rdma_async.h \
@@ -16,7 +18,6 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_gid.h \
 	providers/rdma/rdma_defer.h \
 	providers/rdma/rdma_ia.h \
-	providers/rdma/rdma_log.h \
 	providers/rdma/rdma_mr.h \
 	providers/rdma/rdma_mw.h \
 	providers/rdma/rdma_named.h \
@@ -42,7 +43,6 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_gid.c \
 	providers/rdma/rdma_defer.c \
 	providers/rdma/rdma_ia.c \
-	providers/rdma/rdma_log.c \
 	providers/rdma/rdma_mr.c \
 	providers/rdma/rdma_mw.c \
 	providers/rdma/rdma_named.c \

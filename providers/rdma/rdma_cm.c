@@ -4,13 +4,13 @@
  * pair itself, and librdmacm never sees it. Invariant: outside the service thread, only the ops
  * here that libdatp calls access an endpoint's connection, and they detach it first.
  */
+#include "log/limited.h"
 #include "rdma_address.h"
 #include "rdma_async.h"
 #include "rdma_cm.h"
 #include "rdma_conn.h"
 #include "rdma_end.h"
 #include "rdma_defer.h"
-#include "rdma_log.h"
 #include "rdma_parts.h"
 #include "rdma_poll.h"
 #include "rdma_post.h"
@@ -259,9 +259,9 @@ static uint32_t given(const struct rdma_ia *ia, struct rdma_cm_id *id, enum rdma
 	if (!rdma_wire_is_cut(ia->kind, what, param))
 		return len;
 	inet_ntop(AF_INET, &peer->sin_addr, from, sizeof(from));
-	rdma_log_limited(&cut, 2,
-			 "%s: the private data of %s are cut to their first %u bytes, because programs "
-			 "have room for no more (max_private_data_size): send less there", ia->base.name, from, len);
+	log_limited(&cut, 2,
+		    "%s: the private data of %s are cut to their first %u bytes, because programs "
+		    "have room for no more (max_private_data_size): send less there", ia->base.name, from, len);
 	return len;
 }
 
@@ -317,6 +317,7 @@ static void fit_offer(const struct rdma_ia *ia, const struct rdma_conn_param *of
 static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 				  const struct rdma_conn_param *offer)
 {
+	static struct log_limit unaccepted;
 	struct rdma_conn_param *param = &conn->param;
 
 	fill_param(ep, param);
@@ -333,8 +334,8 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 		conn->answered = true;
 		return DATP_OK;
 	}
-	/* most likely the active side has given up */
-	datp_log(3, "%s: cannot accept a request: %s", conn->ia->base.name, strerror(errno));
+	log_limited(&unaccepted, 3, "%s: cannot accept a request, most likely because the peer has given up: %s",
+		    conn->ia->base.name, strerror(errno));
 	return fail_later(ep, report_accept_failed);
 }
 
@@ -519,10 +520,10 @@ static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	static struct log_limit partly;
 
-	rdma_log_limited(&partly, 1,
-			 "%s: the peer has accepted the first part of %u bytes of private data as the "
-			 "whole, so it is not OpenDAT: send it %u bytes at most",
-			 conn->ia->base.name, conn->whole_len, conn->ia->kind->request_bytes);
+	log_limited(&partly, 1,
+		    "%s: the peer has accepted the first part of %u bytes of private data as the "
+		    "whole, so it is not OpenDAT: send it %u bytes at most",
+		    conn->ia->base.name, conn->whole_len, conn->ia->kind->request_bytes);
 	rdma_reject(conn->id, NULL, 0);
 	datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
@@ -552,8 +553,8 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 	if (err) {
 		static struct log_limit unconnected;
 
-		rdma_log_limited(&unconnected, 1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,
-				 strerror(err));
+		log_limited(&unconnected, 1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,
+			    strerror(err));
 		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
 		return;
 	}
@@ -751,11 +752,11 @@ static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 
 	/* EINVAL is what siw of Linux 6.1 reports */
 	if ((status == -EPROTO || status == -EINVAL) && !conn->ia->kind->has_rtu)
-		rdma_log_limited(&refused, 1,
-				 "%s: the device refuses the peer's reply, as siw does if a message arrives "
-				 "together with it: let the peer's program wait for the first message of "
-				 "this side, or raise hold_ms there",
-				 conn->ia->base.name);
+		log_limited(&refused, 1,
+			    "%s: the device refuses the peer's reply, as siw does if a message arrives "
+			    "together with it: let the peer's program wait for the first message of "
+			    "this side, or raise hold_ms there",
+			    conn->ia->base.name);
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
 	else if (!neighbour_moved(conn, status))

@@ -23,6 +23,7 @@
  * stopped, or means harm, would keep endpoints and ids for so long; so the wait ends after
  * handshake_ms.
  */
+#include "log/limited.h"
 #include "rdma_cm.h"
 #include "rdma_end.h"
 #include "rdma_conn.h"
@@ -59,6 +60,7 @@ static int answer_locked(struct rdma_conn *conn, struct rdma_ep *ep)
 
 void rdma_deferred_accept_locked(struct rdma_ep *ep)
 {
+	static struct log_limit unaccepted;
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 	int err = 0;
 
@@ -75,7 +77,7 @@ void rdma_deferred_accept_locked(struct rdma_ep *ep)
 	if (!err)
 		return;
 	/* most likely the active side has given up; ESTABLISHED has been queued */
-	datp_log(3, "%s: cannot accept a request: %s", ia->base.name, strerror(err));
+	log_limited(&unaccepted, 3, "%s: cannot accept a request: %s", ia->base.name, strerror(err));
 	rdma_ep_break_locked(ep);
 }
 

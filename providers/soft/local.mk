@@ -4,6 +4,7 @@ plugin_LTLIBRARIES += libdatsoft.la
 libdatsoft_la_SOURCES = \
 	fence/fence_others.h \
 	log/limit.h \
+	log/limited.c log/limited.h \
 	providers/soft/arena.c providers/soft/arena.h \
 	providers/soft/bounce.c providers/soft/bounce.h \
 	providers/soft/bound.h \
@@ -21,7 +22,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/guard.c providers/soft/guard.h providers/soft/guard_word.h \
 	providers/soft/skip.c providers/soft/skip.h \
 	providers/soft/ia.c providers/soft/ia.h \
-	providers/soft/log_limited.c providers/soft/log_limited.h \
+	providers/soft/log_limited.h \
 	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/pages.c providers/soft/pages.h \

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages that another process can provoke. */
+/* Messages that another process can provoke: the name in this folder of log_limited(). */
 #ifndef SOFT_LOG_LIMITED_H
 #define SOFT_LOG_LIMITED_H
 
-#include "log/limit.h"
+#include "log/limited.h"
 
-/*
- * As datp_log(), but writes only a few lines about one cause in ten seconds, however often another process provokes them.
- * The next line that is written says how many were left out. Any thread, under any lock.
- */
-void soft_log_limited(struct log_limit *cause, int level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+#define soft_log_limited log_limited
 
 #endif

@@ -43,7 +43,7 @@ EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dic
 
 # The handshake of the soft provider. The provider's sources are compiled anew with sanitizers; libdatp is linked as it is, without.
 HANDSHAKE_FUZZ_FILES = tests/fuzz/handshake_fuzz.c tests/soft/hostile/hostile.c \
-	$(filter providers/soft/%.c,$(libdatsoft_la_SOURCES))
+	$(filter log/%.c providers/soft/%.c,$(libdatsoft_la_SOURCES))
 if HAVE_LIBFUZZER
 if !SANITIZED
 if NATIVE

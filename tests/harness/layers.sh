@@ -7,7 +7,7 @@ set -u
 
 # A folder, and the folders whose functions it may name. (libdatp) is what libdatp offers to all: datp_... .
 arrows='
-log
+log                     (libdatp)
 registry                log
 registry/front          registry
 registry/dat12          registry/front registry
@@ -17,8 +17,8 @@ providers/common/core   providers/common/base
 providers/common/dat12  providers/common/core providers/common/base registry registry/front registry/dat12
 providers/common/dat20  providers/common/dat12 providers/common/core providers/common/base
 providers/common/wrap   providers/common/dat20 providers/common/dat12 providers/common/core providers/common/base registry registry/front registry/dat12
-providers/soft          (libdatp)
-providers/rdma          (libdatp)
+providers/soft          log (libdatp)
+providers/rdma          log (libdatp)
 providers/ib            providers/rdma (libdatp)
 providers/iwarp         providers/rdma (libdatp)
 providers/daplcma       providers/ib providers/iwarp providers/rdma (libdatp)

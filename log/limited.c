@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages that another process can provoke: datp_log() writes those that the limit of log/limit.h lets pass. */
-#include "log_limited.h"
+/* Messages of a provider that another process can provoke: datp_log() writes those that the limit of log/limit.h lets pass. */
+#include "log/limited.h"
 #include <datp/provider.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-void soft_log_limited(struct log_limit *cause, int level, const char *fmt, ...)
+void log_limited(struct log_limit *cause, int level, const char *fmt, ...)
 {
 	char text[512];
 	uint32_t left_out;

@@ -107,23 +107,17 @@ struct soft_peer *soft_peer_by_sender_id(struct soft_ia *ia, uint32_t sender_id)
 }
 
 /*
- * Returns true if the file has all of the extent that is mapped, which may be longer than the extent that the peer names: an
- * access beyond the file's end raises SIGBUS, and a mapping may take the place of another one that a thread still reads. The
- * file is sealed, so it cannot shrink.
+ * Returns true if the extent begins with a page, which the kernel requires, and the file has all of the extent that is mapped.
+ * This may be longer than the extent that the peer names. An access beyond the file's end raises SIGBUS, and a mapping may take
+ * the place of another one that a thread still reads. The file is sealed, so it cannot shrink.
  */
 static bool extent_exists(int fd, const struct soft_ref *ref, uint64_t size)
 {
 	struct stat st;
 	uint64_t end;
 
-	return ref->extent_len && !__builtin_add_overflow(ref->extent, size, &end) && fstat(fd, &st) == 0 &&
-	       end <= (uint64_t)st.st_size;
-}
-
-/* Returns true if the kernel can map `size` bytes from there. */
-static bool extent_can_be_mapped(const struct soft_ref *ref, uint64_t size)
-{
-	return ref->extent % (uint64_t)sysconf(_SC_PAGESIZE) == 0 && ref->extent <= (uint64_t)INT64_MAX - size;
+	return ref->extent_len && ref->extent % (uint64_t)sysconf(_SC_PAGESIZE) == 0 &&
+	       !__builtin_add_overflow(ref->extent, size, &end) && fstat(fd, &st) == 0 && end <= (uint64_t)st.st_size;
 }
 
 /* Takes the oldest spare mapping of this size out of the list, if there are many. Returns NULL if not. ia.lock */
@@ -150,7 +144,7 @@ static struct soft_map *map_new(struct soft_peer *peer, const struct soft_ref *r
 	uint64_t size = stays ? ref->extent_len : soft_arena_extent(ref->extent_len);
 	struct soft_map *spare, *map;
 
-	if (!extent_exists(peer->arena_fd, ref, size) || !extent_can_be_mapped(ref, size))
+	if (!extent_exists(peer->arena_fd, ref, size))
 		return NULL;
 	spare = map_take_spare(peer, size);
 	map = spare ? spare : malloc(sizeof *map);

@@ -163,8 +163,9 @@ static void host_of(const struct sockaddr_storage *address, unsigned char name[1
 }
 
 /*
- * Returns a place for a client of this host: a free one, or, if there is none or the host has its share, that of the
- * oldest connection that could make room and has not said HELLO. Returns NULL if there is none of these either.
+ * Returns a place for a client of this host. If the host has MOST_OF_ONE places, it is that of the host's oldest connection
+ * that has not said HELLO; else it is a free place, or, if no place is free, that of the oldest such connection of any host.
+ * Returns NULL if every connection that could make room has said HELLO.
  */
 static struct place *find_place(const unsigned char name[16])
 {

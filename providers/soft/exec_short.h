@@ -95,10 +95,11 @@ static inline __attribute__((always_inline)) bool soft_near_opens(const struct s
  * at work: the former is taken by a sequentially consistent compare-exchange before these loads, the latter is noted before
  * that, see soft_work_begin_with_lock().
  *
- * When a region has been freed, its entry of the table may become that of a window, whose context becomes that of the region
- * again after some thousand binds, perhaps before the sweep has looked: so this looks whether the entry is a region's. The sweep
- * takes a mapping out, counts share_ends, forces a full fence on this thread and then looks whether it is at work. So this does
- * not rely on what the peer has written: if the peer revives a context whose mapping has gone, share_ends has another number.
+ * The table's entry of a region that has been freed may become the entry of a window. After some thousand binds the window has
+ * the context that the region had, perhaps before the sweep has looked; so this function also checks that the entry is that of a
+ * region. The sweep takes a mapping out of the list, counts share_ends, forces a full fence on this thread, and then looks whether
+ * this thread is at work. So this function does not rely on what the peer has written: if the peer revives a context whose mapping
+ * has gone, share_ends has another number.
  * Execution lock held.
  */
 static inline __attribute__((always_inline)) bool soft_near_holds(const struct soft_ep *ep, const struct soft_near *near,

@@ -34,8 +34,8 @@ void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER p
 bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
 			    bool only_failing, DAT_EVENT_NUMBER why);
 /*
- * Returns when no teardown of the endpoint is under way, and at once if there is none. Only the service thread can finish a
- * teardown that waits for the peer; if it is the caller, this function does that. No lock.
+ * Waits until no teardown of the endpoint is under way. Only the service thread can finish a teardown that waits for the peer;
+ * if the service thread is the caller, this function finishes that teardown. No lock.
  */
 void soft_ep_await_end(struct soft_ep *ep);
 /* Sends a message to the peer of this connection. No lock. */

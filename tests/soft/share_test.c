@@ -93,7 +93,7 @@ static void *of_unsealed_memfd(void)
 	return map_file(unsealed_memfd(), PROT_READ | PROT_WRITE, MAP_SHARED);
 }
 
-/* Returns memory of a file whose opening waits for its owner, who does not answer. */
+/* Returns memory of a file on which this process has a lease that it never gives up, so that an open() of the file waits. */
 static void *of_leased_memfd(void)
 {
 	void *mem = of_memfd();

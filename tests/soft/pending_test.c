@@ -136,6 +136,18 @@ static void client(void *arg)
 #define BURST	    190 /* more than half of the descriptors; some of these are in use, and some are reserved */
 #define FLOOD	    DESCRIPTORS
 
+/* Returns the limit that this process has had so far. */
+static struct rlimit descriptors_become_few(void)
+{
+	struct rlimit limit, few;
+
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = DESCRIPTORS;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	return limit;
+}
+
 static void eager_client(void *arg)
 {
 	static struct api_end ends[BURST];
@@ -155,12 +167,9 @@ static void eager_client(void *arg)
 static void process_may_ask_for_many_while_there_are_descriptors(void)
 {
 	pid_t peer = check_fork(eager_client, NULL);
-	struct rlimit limit, few;
+	struct rlimit limit;
 
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = DESCRIPTORS;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	limit = descriptors_become_few();
 	api_open();
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
 	cr_evd = api_evd(BURST, DAT_EVD_CR_FLAG);
@@ -196,14 +205,11 @@ static void greedy_client(void *arg)
 static void process_that_asks_for_too_many_locks_nobody_out(void)
 {
 	pid_t greedy = check_fork(greedy_client, NULL), later = check_fork(client, NULL);
-	struct rlimit limit, few;
+	struct rlimit limit;
 	DAT_EVENT event;
 	int shown = 0;
 
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = DESCRIPTORS;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	limit = descriptors_become_few();
 	api_open();
 	api_end_make(&end, NULL);
 	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
@@ -268,16 +274,13 @@ static void crowds_come(const pid_t *crowds)
 static void processes_that_ask_for_too_many_together_lock_nobody_out(void)
 {
 	pid_t crowds[CROWDS], later;
-	struct rlimit limit, few;
+	struct rlimit limit;
 	DAT_EVD_HANDLE later_evd;
 
 	for (int i = 0; i < CROWDS; i++)
 		crowds[i] = check_fork(crowding_client, NULL);
 	later = check_fork(client, NULL);
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = DESCRIPTORS;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	limit = descriptors_become_few();
 	api_open();
 	api_end_make(&end, NULL);
 	cr_evd = api_evd(2 * CROWDS * CROWD, DAT_EVD_CR_FLAG);

@@ -475,11 +475,8 @@ static void region_is_not_let_go_while_a_thread_copies(void)
 	part();
 }
 
-/*
- * A peer frees a region that this side has noted, and when the mapping here has gone it writes into its table that the region
- * lives. What was noted does not hold any more: the memory is looked up, and mapped again.
- */
-static void mapping_that_has_gone_is_not_used_again(void)
+/* Writes until the endpoint has noted the region of the other side, and returns the endpoint. */
+static struct soft_ep *meet_and_note(void)
 {
 	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
 	struct soft_ep *ep;
@@ -489,6 +486,17 @@ static void mapping_that_has_gone_is_not_used_again(void)
 	for (int i = 0; i < 3; i++)
 		write_all();
 	REQUIRE(ep->near.rights);
+	return ep;
+}
+
+/*
+ * A peer frees a region that this side has noted, and when the mapping here has gone it writes into its table that the region
+ * lives. What was noted does not hold any more: the memory is looked up, and mapped again.
+ */
+static void mapping_that_has_gone_is_not_used_again(void)
+{
+	struct soft_ep *ep = meet_and_note();
+
 	step('f');
 	check_await(owner);
 	CHECK_SOON(!mapped());
@@ -504,15 +512,9 @@ static void mapping_that_has_gone_is_not_used_again(void)
  */
 static void window_with_the_context_of_a_region_is_not_taken_for_it(void)
 {
-	const struct kind kind = { .make = of_memfd, .rights = DAT_MEM_PRIV_ALL_FLAG };
+	struct soft_ep *ep = meet_and_note();
 	uint32_t context;
-	struct soft_ep *ep;
 
-	meet(&kind);
-	ep = (struct soft_ep *)end.ep;
-	for (int i = 0; i < 3; i++)
-		write_all();
-	REQUIRE(ep->near.rights);
 	context = theirs.target.rmr_context;
 	atomic_store(&ep->peer->mr[SOFT_MR_INDEX(context)].lmr, context + (1u << SOFT_MR_GEN_BITS));
 	REQUIRE_DAT(post_write_of_all(4), DAT_SUCCESS);

@@ -95,7 +95,9 @@ SOFT_API_TESTS = \
 	tests/soft/share_test \
 	tests/soft/short_test \
 	tests/soft/steady_test \
+	tests/soft/silent_test \
 	tests/soft/stop_test \
+	tests/soft/storm_test \
 	tests/soft/unready_test \
 	tests/soft/withheld_test \
 	tests/soft/strict_test \
@@ -228,6 +230,12 @@ tests_soft_outlast_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_held_test_SOURCES = tests/soft/held_test.c
 tests_soft_held_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_held_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_silent_test_SOURCES = tests/soft/silent_test.c
+tests_soft_silent_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_silent_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_storm_test_SOURCES = tests/soft/storm_test.c
+tests_soft_storm_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_storm_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_stop_test_SOURCES = tests/soft/stop_test.c
 tests_soft_stop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_stop_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la

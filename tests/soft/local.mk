@@ -149,7 +149,7 @@ tests_soft_established_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_pending_test_SOURCES = tests/soft/pending_test.c
 tests_soft_pending_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_pending_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-tests_soft_pending_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_pending_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_hostile_test_SOURCES = tests/soft/hostile_test.c
 tests_soft_hostile_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
@@ -157,26 +157,27 @@ tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARN
 
 # The attacker, and the tests in which it attacks.
 check_LTLIBRARIES += libhostile.la
-libhostile_la_SOURCES = tests/soft/hostile/hostile.c tests/soft/hostile/hostile.h
-libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+libhostile_la_SOURCES = tests/soft/hostile/hostile.c tests/soft/hostile/hostile.h \
+	tests/soft/hostile/victim.c tests/soft/hostile/victim.h
+libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_skip_test_SOURCES = tests/soft/hostile/skip_test.c
 tests_soft_hostile_skip_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_hostile_skip_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_skip_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_peer_test_SOURCES = tests/soft/hostile/peer_test.c
 tests_soft_hostile_peer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_hostile_peer_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_peer_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_limits_test_SOURCES = tests/soft/hostile/limits_test.c
 tests_soft_hostile_limits_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_hostile_limits_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_limits_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_queue_test_SOURCES = tests/soft/hostile/queue_test.c
 tests_soft_hostile_queue_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_hostile_queue_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_queue_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_rights_test_SOURCES = tests/soft/hostile/rights_test.c
 tests_soft_hostile_rights_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_hostile_rights_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_rights_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_scribble_test_SOURCES = tests/soft/hostile/scribble_test.c
 tests_soft_hostile_scribble_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_hostile_scribble_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_scribble_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_kill_test_SOURCES = tests/soft/kill_test.c
 tests_soft_kill_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
@@ -222,7 +223,7 @@ tests_soft_secret_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/ap
 tests_soft_secret_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_orphan_test_SOURCES = tests/soft/orphan_test.c
 tests_soft_orphan_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api -I$(top_srcdir)/tests/soft
-tests_soft_orphan_test_LDADD = libapi.la libhostile.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_orphan_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_outlast_test_SOURCES = tests/soft/outlast_test.c
 tests_soft_outlast_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -8,32 +8,18 @@
 
 #include "api.h"
 #include "hostile.h"
+#include "victim.h"
 #include "providers/soft/conn.h"
 #include "providers/soft/ia.h"
 
-static struct api_end end;
-static struct api_pair pair;
-static struct api_buf buf;
-static DAT_EVD_HANDLE cr_evd;
-static DAT_CONN_QUAL qual;
 static pid_t attacker;
 
-/* Forks the attacker, tells it where the victim listens, and opens the victim. */
-static void victim_opens(void (*attack)(void *arg), void *arg)
+/* Forks the attacker, opens the victim, and tells the attacker where it listens. */
+static void victim_meets(void (*attack)(void *arg), void *arg)
 {
 	attacker = check_fork(attack, arg);
-	api_open();
-	api_end_make(&end, NULL);
-	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
-	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-	check_put(attacker, &qual, sizeof(qual));
-}
-
-static void accept_attacker(void)
-{
-	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	victim_opens();
+	victim_tells(attacker);
 }
 
 /* The connection is over, and the endpoint can be used for another. */
@@ -41,26 +27,11 @@ static void end_it(void)
 {
 	DAT_EVENT event;
 
-	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	API_CONN_OVER(end.connect, end.ep);
-	while (dat_evd_dequeue(end.request, &event) == DAT_SUCCESS)
+	REQUIRE_DAT(dat_ep_disconnect(victim.end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(victim.end.connect, victim.end.ep);
+	while (dat_evd_dequeue(victim.end.request, &event) == DAT_SUCCESS)
 		;
-	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
-}
-
-static void others_are_served(void)
-{
-	memset(&pair, 0, sizeof(pair));
-	api_pair_make(&pair, NULL);
-	api_pair_works(&pair, &buf);
-}
-
-static uint64_t victim_qual(void)
-{
-	uint64_t got;
-
-	check_get(CHECK_PARENT, &got, sizeof(got));
-	return got;
+	REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
 }
 
 /* ------------------------------------------------------------------ lines of the log */
@@ -79,7 +50,7 @@ static unsigned int lines_of(const char *text)
 /* Its regions and receives name memory that is not mapped. */
 static void name_memory_that_is_not_there(void *arg)
 {
-	uint64_t where = victim_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 
 	(void)arg;
@@ -100,23 +71,23 @@ enum fault { COPY_FAILS, COPY_IS_NOT_ENDED };
 /* Sends to the attacker, or makes it look as if it executed a request. */
 static void suffer(enum fault fault)
 {
-	struct soft_ep *ep = (struct soft_ep *)end.ep;
+	struct soft_ep *ep = (struct soft_ep *)victim.end.ep;
 
 	if (fault == COPY_IS_NOT_ENDED)
 		atomic_fetch_or(&ep->port->exec_lock, SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
 	else
-		REQUIRE_DAT(api_send(end.ep, &buf, 0, 65536, 1, 0), DAT_SUCCESS);
+		REQUIRE_DAT(api_send(victim.end.ep, &victim.buf, 0, 65536, 1, 0), DAT_SUCCESS);
 }
 
 static void broken_peers_do_not_use_up_the_log(enum fault fault, const char *line)
 {
 	const char *said;
 
-	victim_opens(name_memory_that_is_not_there, NULL);
-	soft_ia(((struct soft_ep *)end.ep)->base.obj.ia)->patience_ms = 20;
+	victim_meets(name_memory_that_is_not_there, NULL);
+	soft_ia(((struct soft_ep *)victim.end.ep)->base.obj.ia)->patience_ms = 20;
 	check_stderr_begin();
 	for (int i = 0; i < BROKEN_PEERS; i++) {
-		accept_attacker();
+		victim_accepts();
 		suffer(fault);
 		end_it();
 		check_signal(attacker);
@@ -124,7 +95,7 @@ static void broken_peers_do_not_use_up_the_log(enum fault fault, const char *lin
 	said = check_stderr_end();
 	CHECK_HAS_STR(said, line);
 	CHECK(lines_of(said) < 10);
-	others_are_served();
+	victim_serves_others();
 	check_signal(attacker);
 	check_join(attacker);
 }
@@ -145,7 +116,7 @@ static void peers_that_do_not_end_a_copy_do_not_use_up_the_log(void)
 static void offer_many_slots(void *arg)
 {
 	const uint64_t size = (uint64_t)(SOFT_SLOTS + 1) * (sizeof(struct soft_slot) + SOFT_EAGER_MAX);
-	uint64_t where = victim_qual();
+	uint64_t where = victim_is_at();
 	struct soft_msg answer;
 	struct hostile h;
 
@@ -164,10 +135,10 @@ static void offer_many_slots(void *arg)
 static void more_slots_than_an_adapter_makes_are_refused(void)
 {
 	check_stderr_begin();
-	victim_opens(offer_many_slots, NULL);
+	victim_meets(offer_many_slots, NULL);
 	check_await(attacker);
 	check_stderr_end();
-	others_are_served();
+	victim_serves_others();
 	check_join(attacker);
 }
 
@@ -201,7 +172,7 @@ static void request_elsewhere(struct hostile *h, uint64_t where, uint64_t number
 
 static void connect_from_the_end(void *arg)
 {
-	uint64_t where = victim_qual();
+	uint64_t where = victim_is_at();
 	struct soft_msg answer;
 	struct hostile h;
 
@@ -220,17 +191,17 @@ static void extent_that_is_cut_off_by_the_end_of_the_file_is_not_mapped(void)
 {
 	DAT_CR_HANDLE cr;
 
-	victim_opens(connect_from_the_end, NULL);
-	cr = api_cr(cr_evd);
-	CHECK(dat_cr_accept(cr, end.ep, 0, NULL) != DAT_SUCCESS);
+	victim_meets(connect_from_the_end, NULL);
+	cr = api_cr(victim.cr_evd);
+	CHECK(dat_cr_accept(cr, victim.end.ep, 0, NULL) != DAT_SUCCESS);
 	(void)dat_cr_reject(cr);
 	check_join(attacker);
-	others_are_served();
+	victim_serves_others();
 }
 
 static void connect_from_everywhere(void *arg)
 {
-	uint64_t where = victim_qual();
+	uint64_t where = victim_is_at();
 	struct hostile first, next;
 	struct soft_msg msg;
 
@@ -273,18 +244,18 @@ static void ended_connections_leave_few_mappings(void)
 	struct api_end kept;
 	unsigned int before;
 
-	victim_opens(connect_from_everywhere, NULL);
-	accept_attacker();
-	kept = end;
-	api_end_make(&end, NULL);
+	victim_meets(connect_from_everywhere, NULL);
+	victim_accepts();
+	kept = victim.end;
+	api_end_make(&victim.end, NULL);
 	before = mappings();
 	for (int i = 0; i < CONNECTIONS; i++) {
-		accept_attacker();
+		victim_accepts();
 		end_it();
 		check_signal(attacker);
 	}
 	CHECK(mappings() < before + CONNECTIONS);
-	others_are_served();
+	victim_serves_others();
 	REQUIRE_DAT(dat_ep_disconnect(kept.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	check_signal(attacker);
 	check_join(attacker);

@@ -16,56 +16,14 @@
 
 #include "api.h"
 #include "hostile.h"
+#include "victim.h"
 #include "providers/soft/arena.h"
 #include "providers/soft/peer.h"
 
 #define MANY 600 /* half-open connections */
 #define FEW  256 /* descriptors that the victim may have */
 
-static struct api_end end;
-static struct api_pair pair;
-static struct api_buf buf;
-static DAT_EVD_HANDLE cr_evd;
-static DAT_CONN_QUAL qual;
 static pid_t attacker;
-
-/* ------------------------------------------------------------------ the victim */
-
-static void victim_opens(void)
-{
-	api_open();
-	api_end_make(&end, NULL);
-	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
-	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-}
-
-static void tell_attacker(void)
-{
-	check_put(attacker, &qual, sizeof(qual));
-}
-
-static void accept_attacker(void)
-{
-	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
-/* Checks that the rest of the adapter still works. */
-static void others_are_served(void)
-{
-	memset(&pair, 0, sizeof(pair));
-	api_pair_make(&pair, NULL);
-	api_pair_works(&pair, &buf);
-}
-
-static uint64_t attacker_qual(void)
-{
-	uint64_t got;
-
-	check_get(CHECK_PARENT, &got, sizeof(got));
-	return got;
-}
 
 /* ------------------------------------------------------------------ doorbells */
 
@@ -77,7 +35,7 @@ struct offer {
 static void ring_me(void *arg)
 {
 	const struct offer *offer = arg;
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 
 	hostile_make(&h, HOSTILE_GOOD, offer->bell);
@@ -100,8 +58,8 @@ static void ring_me(void *arg)
 static void connect_to_attacker(void)
 {
 	check_await(attacker);
-	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE_DAT(api_connect(victim.end.ep, victim.qual), DAT_SUCCESS);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 static void doorbell(enum hostile_bell bell, bool passive)
@@ -111,21 +69,21 @@ static void doorbell(enum hostile_bell bell, bool passive)
 	attacker = check_fork(ring_me, (void *)(uintptr_t)&offer);
 	victim_opens();
 	if (passive)
-		qual = api_free_qual(cr_evd);
-	tell_attacker();
+		victim.qual = api_free_qual(victim.cr_evd);
+	victim_tells(attacker);
 	if (passive)
 		connect_to_attacker();
 	else
-		accept_attacker();
+		victim_accepts();
 	for (uint64_t n = 0; n < 2000; n++) {
-		REQUIRE_DAT(api_send(end.ep, &buf, 0, 8, n, 0), DAT_SUCCESS);
-		API_DTO(end.request, end.ep, n, DAT_DTO_SUCCESS, 8);
+		REQUIRE_DAT(api_send(victim.end.ep, &victim.buf, 0, 8, n, 0), DAT_SUCCESS);
+		API_DTO(victim.end.request, victim.end.ep, n, DAT_DTO_SUCCESS, 8);
 		/* waits for credits: the attacker soon writes that it has received all messages */
-		REQUIRE_SOON(atomic_load(&((struct soft_ep *)end.ep)->rport->delivered) + 64 > n);
+		REQUIRE_SOON(atomic_load(&((struct soft_ep *)victim.end.ep)->rport->delivered) + 64 > n);
 	}
-	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	others_are_served();
-	API_CONN_OVER(end.connect, end.ep);
+	REQUIRE_DAT(dat_ep_disconnect(victim.end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	victim_serves_others();
+	API_CONN_OVER(victim.end.connect, victim.end.ep);
 	check_kill(attacker);
 }
 
@@ -158,7 +116,7 @@ static void peer_that_reads_no_doorbell_blocks_nobody(void)
 
 static void offer_huge_pages(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 	struct soft_msg answer;
 
@@ -176,10 +134,10 @@ static void arena_of_huge_pages_that_are_not_there_is_refused(void)
 	attacker = check_fork(offer_huge_pages, NULL);
 	victim_opens();
 	check_stderr_begin();
-	tell_attacker();
+	victim_tells(attacker);
 	check_await(attacker);
 	check_stderr_end();
-	others_are_served();
+	victim_serves_others();
 	check_join(attacker);
 }
 
@@ -188,7 +146,7 @@ static void offer_odd_slots(void *arg)
 	static const struct {
 		uint32_t count, size;
 	} odd[] = { { 256, 100 }, { 4, 1u << 21 }, { UINT32_MAX, UINT32_MAX }, { UINT32_MAX, 64 } };
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 
 	(void)arg;
 	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
@@ -212,10 +170,10 @@ static void slots_that_make_no_sense_are_refused(void)
 	attacker = check_fork(offer_odd_slots, NULL);
 	victim_opens();
 	check_stderr_begin();
-	tell_attacker();
+	victim_tells(attacker);
 	check_await(attacker);
 	check_stderr_end();
-	others_are_served();
+	victim_serves_others();
 	check_join(attacker);
 }
 
@@ -237,7 +195,7 @@ static void claim_much(struct hostile *h, struct soft_msg *msg, enum claim claim
 
 static void claim_the_whole_file(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 
 	(void)arg;
 	for (enum claim i = 0; i < CLAIMS; i++) {
@@ -280,28 +238,28 @@ static void extents_that_are_longer_than_what_is_in_them_are_not_mapped(void)
 
 	attacker = check_fork(claim_the_whole_file, NULL);
 	victim_opens();
-	others_are_served();
+	victim_serves_others();
 	before = address_space();
 	check_stderr_begin();
-	tell_attacker();
+	victim_tells(attacker);
 	for (enum claim i = CLAIM_PORT; i < CLAIMS; i++) {
-		DAT_CR_HANDLE cr = api_cr(cr_evd);
+		DAT_CR_HANDLE cr = api_cr(victim.cr_evd);
 
-		CHECK(dat_cr_accept(cr, end.ep, 0, NULL) != DAT_SUCCESS);
+		CHECK(dat_cr_accept(cr, victim.end.ep, 0, NULL) != DAT_SUCCESS);
 		(void)dat_cr_reject(cr);
 		/* parts of the attacker's arena stay mapped until the attacker has gone */
 		CHECK(address_space() - before < 16384);
 	}
 	check_await(attacker);
 	check_stderr_end();
-	others_are_served();
+	victim_serves_others();
 	check_join(attacker);
 }
 
 /* Does what every peer can do with the descriptor of an arena. */
 static void seal_and_stretch(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 
 	(void)arg;
@@ -336,9 +294,9 @@ static void later_peer_is_served(pid_t peer)
 	struct api_end other;
 
 	api_end_make(&other, NULL);
-	api_offer_make(&offer, cr_evd, NULL);
+	api_offer_make(&offer, victim.cr_evd, NULL);
 	check_put(peer, &offer, sizeof(offer));
-	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	check_await(peer);
 	check_signal(peer);
@@ -352,18 +310,18 @@ static void arena_cannot_be_sealed_or_stretched_by_a_peer(void)
 	attacker = check_fork(seal_and_stretch, NULL);
 	later = check_fork(later_peer, NULL);
 	victim_opens();
-	tell_attacker();
-	accept_attacker();
+	victim_tells(attacker);
+	victim_accepts();
 	check_await(attacker);
 	check_join(attacker);
-	API_CONN_OVER(end.connect, end.ep);
+	API_CONN_OVER(victim.end.connect, victim.end.ep);
 	later_peer_is_served(later);
 }
 
 /* Sends requests for endpoints of a size for which there is no memory, to a service point that creates endpoints. */
 static void ask_for_everything(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 	struct soft_msg msg;
 
@@ -412,7 +370,7 @@ static void refuse_all(void)
 {
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(cr_evd, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(victim.cr_evd, &event) == DAT_SUCCESS)
 		CHECK_DAT(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle), DAT_SUCCESS);
 }
 
@@ -422,18 +380,18 @@ static void request_for_too_much_leaves_the_adapter_whole(void)
 
 	attacker = check_fork(ask_for_everything, NULL);
 	api_open();
-	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
-	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_PROVIDER_FLAG, &qual);
+	victim.buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(victim.cr_evd, DAT_PSP_PROVIDER_FLAG, &victim.qual);
 	no_more_address_space(&before);
 	check_stderr_begin();
-	tell_attacker();
+	victim_tells(attacker);
 	check_await(attacker);
 	check_stderr_end();
 	REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
 	refuse_all();
 	api_evd(1 << 17, DAT_EVD_DTO_FLAG); /* a larger piece than any that the arena has had */
-	others_are_served();
+	victim_serves_others();
 	check_join(attacker);
 }
 
@@ -441,7 +399,7 @@ static void request_for_too_much_leaves_the_adapter_whole(void)
 
 static void leave_half_open(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct rlimit limit;
 	static int fds[MANY];
 
@@ -481,10 +439,10 @@ static void half_open_connections_lock_nobody_out(void)
 	few.rlim_cur = FEW;
 	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
 	api_open_as((char *)"soft-hasty");
-	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
 	check_stderr_begin();
-	tell_attacker();
+	victim_tells(attacker);
 	check_await(attacker);
 	later_peer_is_served(later);
 	check_signal(attacker);
@@ -499,7 +457,7 @@ static void half_open_connections_lock_nobody_out(void)
 
 static void answer_wrongly(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	const struct soft_msg *how = arg;
 	struct hostile h;
 	struct soft_msg msg;
@@ -526,15 +484,15 @@ static void want_the_end_of_accepts(void (*attack)(void *how), const struct soft
 
 	attacker = check_fork(attack, (void *)(uintptr_t)how);
 	victim_opens();
-	others_are_served();
+	victim_serves_others();
 	before = api_descriptors();
-	tell_attacker();
+	victim_tells(attacker);
 	for (int i = 0; i < 20; i++) {
 		if (before_it)
 			check_await(attacker);
-		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
-		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+		REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), victim.end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
 	}
 	check_await(attacker);
 	check_join(attacker);
@@ -564,7 +522,7 @@ static void request_after_the_answer_ends_the_accept(void)
 /* Says before the answer that the connection, which it cannot know yet, is the one to tell about all others. */
 static void cancel_too_early(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 	struct soft_msg msg;
 
@@ -590,7 +548,7 @@ static void cancellation_before_the_answer_ends_the_request(void)
 
 static void cancel_for_good(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 	struct soft_msg msg;
 
@@ -615,14 +573,14 @@ static void cancellation_by_the_passive_side_ends_the_attempt(void)
 
 	attacker = check_fork(cancel_for_good, NULL);
 	victim_opens();
-	qual = api_free_qual(cr_evd);
+	victim.qual = api_free_qual(victim.cr_evd);
 	before = api_descriptors();
-	tell_attacker();
+	victim_tells(attacker);
 	check_await(attacker);
 	for (int i = 0; i < 20; i++) {
-		REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
-		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+		REQUIRE_DAT(api_connect(victim.end.ep, victim.qual), DAT_SUCCESS);
+		API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
 	}
 	check_await(attacker);
 	check_join(attacker);
@@ -647,15 +605,15 @@ static void be_honest(void *arg)
 
 	(void)arg;
 	api_open();
-	buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
+	victim.buf = api_buf(65536, DAT_MEM_PRIV_ALL_FLAG);
 	api_end_make(&own, NULL);
 	api_end_make(&other, NULL);
-	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &mine);
+	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &mine);
 	check_put(CHECK_PARENT, &mine, sizeof(mine));
-	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
 	check_get(CHECK_PARENT, &offer, sizeof(offer));
-	api_recv(own.ep, &buf, 0, 100, 1);
+	api_recv(own.ep, &victim.buf, 0, 100, 1);
 	api_connect_to(&own, &offer.address, offer.qual);
 	API_DTO(own.recv, own.ep, 1, DAT_DTO_SUCCESS, 100);
 	api_close();
@@ -708,7 +666,7 @@ static void come_as_another(void *arg)
 static void serve_honest(pid_t honest, const struct api_offer *offer)
 {
 	check_put(honest, offer, sizeof(*offer));
-	accept_attacker();
+	victim_accepts();
 }
 
 static void pose(enum pose pose)
@@ -721,7 +679,7 @@ static void pose(enum pose pose)
 	attacker = check_fork(come_as_another, &pose);
 	victim_opens();
 	api_end_make(&other, NULL);
-	api_offer_make(&offer, cr_evd, NULL);
+	api_offer_make(&offer, victim.cr_evd, NULL);
 	check_get(honest, &quals.honest, sizeof(quals.honest));
 	quals.victim = offer.qual;
 	check_put(attacker, &quals, sizeof(quals));
@@ -730,7 +688,7 @@ static void pose(enum pose pose)
 		serve_honest(honest, &offer);
 	check_signal(attacker);
 	if (pose != POSE_TO_DISCONNECT) {
-		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
+		REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
 		API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
 	check_await(attacker);
@@ -740,8 +698,8 @@ static void pose(enum pose pose)
 	check_await(attacker);
 	if (pose != POSE_TO_DISCONNECT)
 		API_CONN_OVER(other.connect, other.ep);
-	REQUIRE_DAT(api_send(end.ep, &buf, 0, 100, 1, 0), DAT_SUCCESS);
-	API_DTO(end.request, end.ep, 1, DAT_DTO_SUCCESS, 100);
+	REQUIRE_DAT(api_send(victim.end.ep, &victim.buf, 0, 100, 1, 0), DAT_SUCCESS);
+	API_DTO(victim.end.request, victim.end.ep, 1, DAT_DTO_SUCCESS, 100);
 	check_join(attacker);
 	check_join(honest);
 }
@@ -781,7 +739,7 @@ static void come_as(struct hostile *h, uint64_t where, uint32_t number)
 /* Sends requests, each from another address and for another number of receives. Gives up those that are accepted. */
 static void come_from_everywhere(void *arg)
 {
-	uint64_t where = attacker_qual();
+	uint64_t where = victim_is_at();
 	struct hostile h;
 	struct soft_msg msg;
 
@@ -807,18 +765,18 @@ static void answer_what_comes_from_everywhere(DAT_PSP_FLAGS flags)
 {
 	attacker = check_fork(come_from_everywhere, &flags);
 	victim_opens();
-	api_listen(cr_evd, flags, &qual);
-	tell_attacker();
+	api_listen(victim.cr_evd, flags, &victim.qual);
+	victim_tells(attacker);
 	for (int i = 0; i < ODD_PEERS; i++) {
-		DAT_CR_HANDLE cr = api_cr(cr_evd);
+		DAT_CR_HANDLE cr = api_cr(victim.cr_evd);
 
 		if (flags == DAT_PSP_PROVIDER_FLAG) {
 			REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
 			continue;
 		}
-		REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
-		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+		REQUIRE_DAT(dat_cr_accept(cr, victim.end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
 	}
 	check_await(attacker);
 	check_join(attacker);
@@ -830,7 +788,7 @@ static void own_mistake_is_told(void)
 	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC, .max_recv_dtos = INT32_MAX };
 	DAT_EP_HANDLE ep;
 
-	CHECK(dat_ep_create(api.ia, api.pz, end.recv, end.request, end.connect, &attr, &ep) !=
+	CHECK(dat_ep_create(api.ia, api.pz, victim.end.recv, victim.end.request, victim.end.connect, &attr, &ep) !=
 	      DAT_SUCCESS);
 }
 

@@ -8,23 +8,18 @@
 
 #include "api.h"
 #include "hostile.h"
+#include "victim.h"
 
 enum { SIZE = 1 << 20 }; /* of a message that waits for a receive on any adapter */
 
-static struct api_end end;
-static struct api_pair pair;
-static struct api_buf buf;
-static DAT_EVD_HANDLE cr_evd;
-static DAT_CONN_QUAL qual;
 static pid_t attacker;
 
 /* The attacker posts no receives, so a request of the victim waits, until the attacker writes that no request is posted. */
 static void miscount(void *arg)
 {
+	uint64_t where = victim_is_at();
 	struct hostile h;
-	uint64_t where;
 
-	check_get(CHECK_PARENT, &where, sizeof(where));
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, where);
 	check_await(CHECK_PARENT);
@@ -37,14 +32,9 @@ static void miscount(void *arg)
 static void connect_on(const char *adapter, int more)
 {
 	attacker = check_fork(miscount, &more);
-	api_open_as((char *)(uintptr_t)adapter);
-	api_end_make(&end, NULL);
-	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
-	cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
-	check_put(attacker, &qual, sizeof(qual));
-	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	victim_opens_as(adapter, SIZE);
+	victim_tells(attacker);
+	victim_accepts();
 }
 
 static void let_it_miscount(void)
@@ -55,16 +45,14 @@ static void let_it_miscount(void)
 
 static void others_are_served(void)
 {
-	memset(&pair, 0, sizeof(pair));
-	api_pair_make(&pair, NULL);
-	api_pair_works(&pair, &buf);
+	victim_serves_others();
 	check_signal(attacker);
 	check_join(attacker);
 }
 
 static void send_one(uint64_t cookie)
 {
-	REQUIRE_DAT(api_send(end.ep, &buf, 0, SIZE, cookie, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(victim.end.ep, &victim.buf, 0, SIZE, cookie, 0), DAT_SUCCESS);
 }
 
 static void hidden_request_of_a_strict_adapter_ends_the_connection(void)
@@ -72,8 +60,8 @@ static void hidden_request_of_a_strict_adapter_ends_the_connection(void)
 	connect_on("soft-strict", -1);
 	send_one(1);
 	let_it_miscount();
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
-	API_DTO(end.request, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_DTO(victim.end.request, victim.end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	others_are_served();
 }
 
@@ -81,9 +69,9 @@ static void disconnect_does_not_wait_for_a_request_that_was_not_posted(void)
 {
 	connect_on("soft0", 1);
 	let_it_miscount();
-	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-	API_CONN_OVER(end.connect, end.ep);
-	API_EMPTY(end.request);
+	REQUIRE_DAT(dat_ep_disconnect(victim.end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(victim.end.connect, victim.end.ep);
+	API_EMPTY(victim.end.request);
 	others_are_served();
 }
 
@@ -92,9 +80,9 @@ static void disconnect_with_a_hidden_request_ends(void)
 	connect_on("soft0", -1);
 	send_one(1);
 	let_it_miscount();
-	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_BROKEN);
-	API_DTO(end.request, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	REQUIRE_DAT(dat_ep_disconnect(victim.end.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_DTO(victim.end.request, victim.end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
 	others_are_served();
 }
 

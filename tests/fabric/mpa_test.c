@@ -315,6 +315,47 @@ static void replies_of_garbage_end_the_attempt(void)
 	others_are_served();
 }
 
+/* Answers neither request: ends the first connection, and leaves the second as it is. */
+static void answer_nothing(void *arg)
+{
+	struct sockaddr_in at = target();
+	int listener = mpa_listen(&at), fd;
+
+	(void)arg;
+	check_signal(CHECK_PARENT);
+	fd = mpa_take(listener);
+	CHECK(mpa_hear(fd) >= 0);
+	close(fd);
+	fd = mpa_take(listener);
+	CHECK(mpa_hear(fd) >= 0);
+	CHECK(mpa_is_closed(fd, CLOSED_MS));
+}
+
+#define ATTEMPT_ENDS_BY(number)                                        \
+	do {                                                           \
+		REQUIRE_DAT(api_connect(end.ep, me.qual), DAT_SUCCESS); \
+		API_CONN(end.connect, end.ep, number);                 \
+		API_EMPTY(end.connect);                                \
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);        \
+	} while (0)
+
+/*
+ * siw gives up the wait for a request after five seconds, and that for a reply after ten. The first ends the TCP connection, so the
+ * other host has been reached and has refused; the second is an attempt to which nothing is answered.
+ */
+static void attempt_that_either_device_gives_up_has_the_event_for_it(void)
+{
+	attacker = check_fork(answer_nothing, NULL);
+	victim_opens();
+	me.qual = api_free_qual(cr_evd);
+	check_put(attacker, &me, sizeof(me));
+	check_await(attacker);
+	ATTEMPT_ENDS_BY(DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	ATTEMPT_ENDS_BY(DAT_CONNECTION_EVENT_UNREACHABLE);
+	check_join(attacker);
+	others_are_served();
+}
+
 /* ------------------------------------------------------------------ connections */
 
 static void do_each_wrong(void *arg)
@@ -474,6 +515,7 @@ static const struct check_test request_tests[] = {
 
 static const struct check_test connection_tests[] = {
 	CHECK_TEST(replies_of_garbage_end_the_attempt),
+	CHECK_TEST(attempt_that_either_device_gives_up_has_the_event_for_it),
 	CHECK_TEST(segment_of_garbage_ends_its_connection),
 	CHECK_TEST(segment_with_a_wrong_checksum_ends_its_connection),
 	CHECK_TEST(peer_that_says_nothing_after_the_reply_holds_up_nobody),

@@ -46,7 +46,7 @@ const struct meaning explain_events[] = {
 	    "the peer did not answer within the timeout of dat_ep_connect",
 	    "check that the peer runs and the network is up: datctl ping IA ADDRESS"),
 	ROW(DAT_CONNECTION_EVENT_UNREACHABLE,
-	    "this adapter has no route to that address",
+	    "this adapter has no route to that address, or nothing answers there",
 	    "give an address on the network of this adapter: datctl check --peer "
 	    "ADDRESS:QUAL"),
 	ROW(DAT_ASYNC_ERROR_EVD_OVERFLOW,

@@ -56,7 +56,7 @@ static const struct sentence connecting[] = {
 	  "see that the server runs, that nothing between the hosts drops its packets, and that "
 	  "the timeout given to dat_ep_connect is long enough" },
 	{ DAT_CONNECTION_EVENT_UNREACHABLE, 2, "DAT_CONNECTION_EVENT_UNREACHABLE",
-	  "there is no route to that address",
+	  "there is no route to that address, or nothing answers there",
 	  "give an address of the peer's adapter, on the network of this one" },
 	{ DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, 2,
 	  "DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR",

@@ -117,6 +117,33 @@ programs_of_20_work_over_both()
 	done
 }
 
+# The copy of datctl runs the programs beside it, where a stand-in for datperf is: the real one takes minutes in a guest.
+certify_writes_what_works_on_the_device_into_one_file()
+{
+	local adapter device line bin=$dir/bin file=$dir/certified.txt
+	mkdir -p "$bin"
+	cp "$(./libtool --mode=execute bash -c 'echo "$0"' ./datctl)" "$bin/datctl" || fails 'no copy of datctl'
+	ln -sf "$(./libtool --mode=execute bash -c 'echo "$0"' ./datconform)" "$bin/datconform"
+	printf '#!/bin/sh\necho "datperf got: $*"\n' >"$bin/datperf"
+	chmod +x "$bin/datperf"
+	for adapter in roce-eth0 iwarp-eth1; do
+		device=rxe0
+		[ $adapter = roce-eth0 ] || device=siw0
+		run env LD_LIBRARY_PATH="$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$bin/datctl" certify \
+			--output "$file" --only 'EP_CONNECT-0*' --timeout 120 $adapter
+		exits_with 0
+		says_nothing
+		prints "^datctl ping $adapter +exit status 0 after "
+		prints "^$file is written: read it, and send it$"
+		for line in "^$device port 1: " "^transport_attr.device += $device port 1$" '^transport_attr.quirk.*= on, by ' \
+			'^ok  RMR .* bytes written through a memory window$' "^$adapter works.$" "^datperf got: --ia $adapter$" \
+			'"id": *"EP_CONNECT-01"' ' passed, 0 failed'; do
+			grep -qE -- "$line" "$file" || fails "the file of $adapter has no line '$line'"
+		done
+		[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(sed -n '/^==== datctl ping/,$p' "$file" | tail -n 40)"
+	done
+}
+
 # The last message completes before the connection ends, however late siw reports its completion.
 ping_ends_in_order_where_a_completion_is_late()
 {
@@ -238,6 +265,7 @@ a_peer_without_a_server_is_told_from_an_unreachable_one()
 }
 
 tests the_adapters_of_the_lab_can_be_used discover_finds_both_and_they_work report_tells_of_the_devices_and_the_kernel ping_works_over_both programs_of_20_work_over_both \
+	certify_writes_what_works_on_the_device_into_one_file \
 	ping_ends_in_order_where_a_completion_is_late \
 	an_absent_device_is_named \
 	a_port_that_is_down_is_named an_interface_without_address_is_named a_missing_device_node_is_named \

@@ -174,14 +174,18 @@ static void end_does_not_wait_for_the_dead(void)
 	world_explore(&scenario);
 }
 
-static void memory_is_not_touched_by_a_side_that_continues(void)
+/* Side a writes, and may be stopped at any step and continue at any later one; side b does what `b` does. */
+static void write_is_stopped(const char *name, void (*b)(void))
 {
-	static const struct model_scenario scenario = {
-		"a write, a stop, and the end", NULL, { a_writes, b_ends }, NULL, 0, 0
-	};
+	const struct model_scenario scenario = { name, NULL, { a_writes, b }, NULL, 0, 0 };
 
 	world.stops = true;
 	world_explore(&scenario);
+}
+
+static void memory_is_not_touched_by_a_side_that_continues(void)
+{
+	write_is_stopped("a write, a stop, and the end", b_ends);
 }
 
 /* Deregisters the region as soft_lmr_free() does, which waits only for requests that are in the queue. */
@@ -233,12 +237,7 @@ static void b_frees_and_revokes(void)
 
 static void freed_region_is_not_touched_by_a_side_that_continues(void)
 {
-	static const struct model_scenario scenario = {
-		"a write, a stop, and its region is freed", NULL, { a_writes, b_frees_and_revokes }, NULL, 0, 0
-	};
-
-	world.stops = true;
-	world_explore(&scenario);
+	write_is_stopped("a write, a stop, and its region is freed", b_frees_and_revokes);
 }
 
 /*

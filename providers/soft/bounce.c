@@ -152,6 +152,7 @@ struct question {
 	struct soft_port *ip, *tp; /* the initiator's and the target's port */
 	struct soft_layout il, tl;
 	uint32_t pz;
+	const struct soft_ep *ep;
 	/* the result */
 	struct soft_request r;
 	struct soft_sink sink;
@@ -182,6 +183,7 @@ static bool question_connection(const struct soft_bounce *bounce, const struct s
 		q->il = q->initiator ? ep->rlayout : ep->layout;
 		q->tl = q->initiator ? ep->layout : ep->rlayout;
 		q->pz = soft_pz_id(ep->base.pz);
+		q->ep = ep;
 	}
 	datp_unlock(&ia->lock);
 	return good;
@@ -195,7 +197,8 @@ static bool question_request(struct question *q)
 	uint32_t posted = atomic_load_explicit(&q->ip->sq_posted, memory_order_acquire);
 
 	return q->seq - done < posted - done && posted - done <= q->il.sq_mask + 1 &&
-	       soft_request_copy(&q->r, soft_port_sqe(q->ip, &q->il, q->seq), &q->il) &&
+	       (q->initiator ? soft_request_copy(&q->r, soft_port_sqe(q->ip, &q->il, q->seq), &q->il) :
+			       soft_request_own(&q->r, q->ep, q->seq)) &&
 	       q->offset <= q->r.len && q->len <= q->r.len - q->offset;
 }
 
@@ -208,10 +211,7 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 	q->write = !soft_is_read(q->r.op);
 	q->ordered = (q->r.op == DATP_RDMA_WRITE || q->r.op == DATP_WRITE_IMM) && q->offset + q->len == q->r.len;
 	if (q->r.op == DATP_SEND || q->r.op == DATP_SEND_INVALIDATE) {
-		uint32_t seq = q->tl.rq_base + q->r.msg;
-
-		if (q->tl.srq || !soft_recv_posted(q->tp, seq) ||
-		    !soft_sink_copy(&q->sink, soft_port_desc(q->tp, &q->tl, seq), &q->tl) ||
+		if (q->tl.srq || !soft_receive_own(&q->sink, q->ep, q->r.msg) ||
 		    q->r.len > soft_sge_bytes(q->sink.sge, (int)q->sink.n) ||
 		    !soft_mr_owns_segments(ia, q->pz, q->sink.sge, q->sink.n, true))
 			return false;

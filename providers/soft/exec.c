@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The executor. A request that is no eager message goes into its endpoint's queue in shared memory.
- * The requests are executed in order, by the side that comes second: mostly by the initiator, within
- * its post; by the target if a send had to wait for the receive that it posts. The execution lock
- * of the initiator's port admits one side at a time. No thread waits for another to execute a
- * request, only for accesses to end (exec_wait.c).
+ * The executor. A request that is no eager message goes into its endpoint's queue in shared memory. The requests are executed in
+ * order, by the side that comes second: mostly by the initiator, within its post; by the target if a send had to wait for the
+ * receive that it posts. The execution lock of the initiator's port admits one side at a time. No thread waits for another to
+ * execute a request, only for accesses to end (exec_wait.c). A side reads its own segments from private memory (posted.h).
  *
- * A request that can be executed at once goes into the queue as well: a thread that frees a region
- * finds there whether the holder of the execution lock may touch that region (quiesce.c).
+ * A request that can be executed at once goes into the queue as well: a thread that frees a region finds there whether the holder
+ * of the execution lock may touch that region (quiesce.c).
  */
 #include "exec.h"
 #include "bound.h"
@@ -73,14 +72,29 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 }
 
 /*
- * Returns the protection zone of a side: this side's from private memory, the peer's from its port.
- * The execution lock is held, or its holder is being helped; otherwise that port may belong to
- * another endpoint.
+ * Returns the protection zone of a side: this side's from private memory, the peer's from its port. The execution lock is held, or
+ * its holder is being helped; otherwise that port may belong to another endpoint.
  */
 static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
 {
 	return dir->initiator == initiator ? soft_pz_id(dir->ep->base.pz) :
 					     SOFT_ONCE(dir->ep->rport->pz);
+}
+
+/* Copies the initiator's request at `seq`. Returns false if the port holds invalid values. */
+static bool dir_request(const struct soft_dir *dir, uint32_t seq, struct soft_request *r)
+{
+	if (dir->initiator)
+		return soft_request_own(r, dir->ep, seq);
+	return soft_request_copy(r, soft_port_sqe(dir->ip, dir->il, seq), dir->il);
+}
+
+/* Copies the list of the target's receive for message number `msg`. Returns as dir_request(). */
+static bool dir_receive(const struct soft_dir *dir, uint32_t msg, struct soft_sink *sink)
+{
+	if (!dir->initiator)
+		return soft_receive_own(sink, dir->ep, msg);
+	return soft_sink_copy(sink, soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + msg), dir->tl);
 }
 
 /* Returns the table of a side's regions that peers see, which has its windows, too. */
@@ -100,9 +114,8 @@ static uint32_t dir_tpz(const struct soft_dir *dir)
 }
 
 /*
- * Returns true if the connection is open on both sides; checked before any memory of the other side
- * is accessed. A thread that closes a port and does not find the execution lock held is seen here;
- * one that finds it held waits for its end.
+ * Returns true if the connection is open on both sides; checked before any memory of the other side is accessed. A thread that
+ * closes a port and does not find the execution lock held is seen here; one that finds it held waits for its end.
  */
 static bool dir_open(const struct soft_dir *dir)
 {
@@ -117,10 +130,9 @@ static bool dir_nonsense(const struct soft_dir *dir)
 }
 
 /*
- * Returns true if only the target can execute the next request: a send to its SRQ whose place a cell
- * keeps. Then the initiator must not hold the execution lock even for a moment, because the target
- * could find it held when it takes that cell, and would go on to the next one. If the execution
- * lock is held, the caller does not use the answer.
+ * Returns true if only the target can execute the next request: a send to its SRQ whose place a cell keeps. Then the initiator must
+ * not hold the execution lock even for a moment, because the target could find it held when it takes that cell, and would go on to
+ * the next one. If the execution lock is held, the caller does not use the answer.
  */
 static bool exec_is_targets(const struct soft_dir *dir)
 {
@@ -141,8 +153,8 @@ static bool exec_is_targets(const struct soft_dir *dir)
 }
 
 /*
- * Returns the lock word after this thread's arrival: the holder makes another round, or this
- * side holds the execution lock, or leaves it to the target.
+ * Returns the lock word after this thread's arrival: the holder makes another round, or this side holds the execution lock, or
+ * leaves it to the target.
  */
 static uint64_t exec_want(const struct soft_dir *dir, uint64_t word)
 {
@@ -167,10 +179,9 @@ static bool exec_try(const struct soft_dir *dir)
 		uint64_t want = exec_want(dir, word);
 
 		/*
-		 * Sequentially consistent: if another thread closed a port or killed a region
-		 * before, and did not find the execution lock held here, the checks that follow see
-		 * that. With AGAIN it releases to the holder what was added; if the execution lock
-		 * is left to the target, to the next holder.
+		 * Sequentially consistent: if another thread closed a port or killed a region before, and did not find the
+		 * execution lock held here, the checks that follow see that. With AGAIN it releases to the holder what was added;
+		 * if the execution lock is left to the target, to the next holder.
 		 */
 		if (atomic_compare_exchange_weak(&port->exec_lock, &word, want))
 			return !(word & SOFT_EXEC_HELD) && want & SOFT_EXEC_HELD;
@@ -328,11 +339,11 @@ static void match_done(uint64_t len, uint8_t solicited, enum soft_extra extra, u
  * the port holds invalid values.
  */
 static inline __attribute__((always_inline)) bool match_move(struct soft_dir *dir, const struct soft_request *r,
-							     const struct soft_desc *desc, uint8_t *recv_status, uint8_t *status)
+							     uint8_t *recv_status, uint8_t *status)
 {
 	struct soft_sink sink;
 
-	if (!soft_sink_copy(&sink, desc, dir->tl))
+	if (!dir_receive(dir, r->msg, &sink))
 		return dir_nonsense(dir);
 	if (soft_mr_check_iov(dir->imr, dir_ipz(dir), r->sge, (int)r->n, false)) {
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
@@ -352,7 +363,7 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
 {
 	uint8_t recv_status = DAT_DTO_SUCCESS;
 
-	if (!match_move(dir, r, desc, &recv_status, status))
+	if (!match_move(dir, r, &recv_status, status))
 		return false;
 	if (*status == DAT_DTO_SUCCESS)
 		match_done(r->len, r->solicited, SOFT_EXTRA_NONE, 0, desc, recv_status, status);
@@ -458,7 +469,7 @@ static bool exec_send_invalidate(struct soft_dir *dir, const struct soft_request
 	if (!receive_posted(dir, seq))
 		return exec_not_ready(dir, status);
 	dir->alone = true;
-	moved = match_move(dir, r, desc, &recv_status, status);
+	moved = match_move(dir, r, &recv_status, status);
 	dir->alone = alone;
 	if (!moved || *status != DAT_DTO_SUCCESS)
 		return moved;
@@ -649,11 +660,11 @@ static void dir_announce(struct soft_dir *dir)
 	dir->announce = false;
 }
 
-static bool exec(struct soft_dir *dir, struct soft_sqe *e, uint8_t *status)
+static bool exec(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e, uint8_t *status)
 {
 	struct soft_request r;
 
-	if (!soft_request_copy(&r, e, dir->il))
+	if (!dir_request(dir, seq, &r))
 		return dir_nonsense(dir);
 	switch (r.op) {
 	case DATP_SEND:
@@ -722,7 +733,7 @@ static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *bl
 		}
 		if (!dir_open(dir) || atomic_load_explicit(&ip->failed, memory_order_relaxed))
 			return count;
-		if (!exec(dir, e, &status)) {
+		if (!exec(dir, done, e, &status)) {
 			*blocked = !dir->left;
 			return count;
 		}
@@ -757,25 +768,22 @@ void soft_exec_later(struct soft_ep *ep, bool initiator)
 }
 
 /*
- * Takes pieces of the copy that the other side is making. The copy may end at any time, and another
- * one begin. Returns true if there was no error.
+ * Takes pieces of the copy that the other side is making. The copy may end at any time, and another one begin. Returns true if
+ * there was no error.
  */
 static bool help_copy(struct soft_dir *dir)
 {
 	struct soft_list ilist, tlist;
 	struct soft_list *local = dir->initiator ? &ilist : &tlist;
 	struct soft_list *remote = dir->initiator ? &tlist : &ilist;
-	const struct soft_desc *desc;
 	struct soft_request r;
 	struct soft_sink sink;
 	uint32_t seq;
 
-	if (!soft_coop_offered(dir->ip, &seq) || !dir_open(dir) ||
-	    !soft_request_copy(&r, soft_port_sqe(dir->ip, dir->il, seq), dir->il) ||
-	    r.op != DATP_SEND || r.len < SOFT_COOP_MIN)
+	if (!soft_coop_offered(dir->ip, &seq) || !dir_open(dir) || !dir_request(dir, seq, &r) || r.op != DATP_SEND ||
+	    r.len < SOFT_COOP_MIN)
 		return false;
-	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + r.msg);
-	if (!soft_sink_copy(&sink, desc, dir->tl) ||
+	if (!dir_receive(dir, r.msg, &sink) ||
 	    r.len > soft_sge_bytes(sink.sge, (int)sink.n) ||
 	    soft_mr_check_iov(dir->imr, dir_ipz(dir), r.sge, (int)r.n, false) ||
 	    soft_mr_check_iov(dir->tmr, dir_tpz(dir), sink.sge, (int)sink.n, true))
@@ -783,8 +791,7 @@ static bool help_copy(struct soft_dir *dir)
 	soft_list_sge(&ilist, r.sge, (int)r.n);
 	soft_list_sge(&tlist, sink.sge, (int)sink.n);
 	remote->right = &dir->right;
-	return !soft_coop_copy(dir->ip, seq, r.len, dir->peer, dir->initiator, local, remote,
-			       EXEC_HELP);
+	return !soft_coop_copy(dir->ip, seq, r.len, dir->peer, dir->initiator, local, remote, EXEC_HELP);
 }
 
 /*
@@ -823,9 +830,8 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 }
 
 /*
- * Executes requests until no other round has been requested. A peer can request one each time, and
- * add a request each time, so a part is left for later. This side's own queue does not grow
- * meanwhile. Execution lock held; `n` requests have been executed.
+ * Executes requests until no other round has been requested. A peer can request one each time, and add a request each time, so a
+ * part is left for later. This side's own queue does not grow meanwhile. Execution lock held; `n` requests have been executed.
  */
 static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 {
@@ -840,10 +846,7 @@ static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 		/* a target that has executed tells only itself, and that needs no execution lock */
 		if (!initiator)
 			dir_announce(dir);
-		/*
-		 * the other side has the execution lock, and sees what was done here: this side
-		 * must not access anything
-		 */
+		/* the other side has the execution lock, and sees what was done here: this side must not access anything */
 		if (dir->left)
 			break;
 		if (initiator && (dir->announce || blocked) && dir_open(dir))

@@ -68,6 +68,7 @@ static inline __attribute__((always_inline)) void soft_short_queue(struct soft_e
 {
 	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, seq);
 
+	soft_request_keep(ep, seq, op, len, local, 1);
 	e->op = op;
 	e->solicited = e->has_place = 0;
 	e->n = 1;
@@ -151,7 +152,8 @@ static inline __attribute__((always_inline)) bool soft_near_run(struct soft_ep *
 	*held = atomic_compare_exchange_strong(&port->exec_lock, &word, near->word | SOFT_EXEC_HELD);
 	if (!*held || !soft_near_holds(ep, near, gen) || !soft_near_copy(ep, there, here, len, write))
 		return false;
-	ep->executed = ep->sq_reaped = seq + 1;
+	ep->executed = seq + 1;
+	soft_sq_reaped(ep, seq + 1);
 	near->word = SOFT_EXEC_NEXT(near->word, gen);
 	/* release, both, and a store: as in run() */
 	atomic_store_explicit(&port->sq_done, seq + 1, memory_order_release);

@@ -267,12 +267,12 @@ static inline __attribute__((always_inline)) bool soft_plain_next_locked(const s
 /* Segments of a plain receive: a program that puts a header before its data has two. */
 #define SOFT_PLAIN_SINK 2
 
-/* Returns true if the copy of a receive's list is valid and has room for `len` bytes. EP lock. */
+/* Returns true if a receive's list is valid and has room for `len` bytes. EP lock. */
 static inline __attribute__((always_inline)) bool
 soft_plain_fits_locked(struct soft_ep *ep, const struct datp_sge *sink, uint32_t n,
 		       uint64_t len)
 {
-	if (n == 1)
+	if (__builtin_expect(n == 1, 1))
 		return len <= sink[0].len && soft_mr_check_known(ep, &sink[0], true);
 	/* a valid segment ends within the address space, so the sum of two lengths does not wrap */
 	return sink[0].len && sink[1].len && soft_mr_check_known(ep, &sink[0], true) &&
@@ -280,34 +280,22 @@ soft_plain_fits_locked(struct soft_ep *ep, const struct datp_sge *sink, uint32_t
 }
 
 /*
- * Copies the list of the oldest posted receive, to which the next message goes, into `sink`; a
- * copy, so that what is checked is what is used. Returns the number of segments, or 0 if the
- * message is not plain: the list has more than two segments, is invalid or has no room, or the
- * executor has filled the receive already. EP lock.
+ * Returns the list of the oldest posted receive, to which the next message goes, or NULL if the message is not plain: the list
+ * has more than two segments or none, is invalid or has no room, or the executor has filled the receive already. EP lock.
  */
-static inline __attribute__((always_inline)) uint32_t
-soft_plain_sink_locked(struct soft_ep *ep, uint64_t len, struct datp_sge *sink)
+static inline __attribute__((always_inline)) const struct soft_posted *
+soft_plain_sink_locked(struct soft_ep *ep, uint64_t len)
 {
 	const struct datp_wq *rq = &ep->base.rq;
-	const struct soft_desc *desc;
-	uint32_t n;
+	const struct soft_posted *sink = soft_posted_at(&ep->receives, rq->finished);
 
-	if (rq->finished == rq->posted)
-		return 0;
-	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
-	n = SOFT_ONCE(desc->n);
-	sink[0] = desc->sge[0];
-	if (n != 1) {
-		/* so that a number that the peer has written does not lead beyond the descriptor */
-		if (n != SOFT_PLAIN_SINK ||
-		    ep->layout.rq_stride < sizeof(*desc) + SOFT_PLAIN_SINK * sizeof(*sink))
-			return 0;
-		sink[1] = desc->sge[1];
-	}
+	if (rq->finished == rq->posted || sink->n - 1 >= SOFT_PLAIN_SINK)
+		return NULL;
 	/* relaxed: a posted receive has no result to read, and a later result is announced by a cell of its own */
-	if (atomic_load_explicit(&desc->state, memory_order_relaxed) != SOFT_DESC_POSTED)
-		return 0;
-	return soft_plain_fits_locked(ep, sink, n, len) ? n : 0;
+	if (atomic_load_explicit(&soft_port_desc(ep->port, &ep->layout, rq->finished)->state, memory_order_relaxed) !=
+	    SOFT_DESC_POSTED)
+		return NULL;
+	return soft_plain_fits_locked(ep, sink->sge, sink->n, len) ? sink : NULL;
 }
 
 /*
@@ -320,9 +308,8 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 {
 	struct datp_wq *rq = &ep->base.rq;
 	struct soft_payload payload;
-	struct datp_sge sink[SOFT_PLAIN_SINK];
+	const struct soft_posted *sink;
 	struct datp_wqe *wqe;
-	uint32_t n;
 
 	soft_answer_expect(&soft_evd(evd)->cq, ep);
 	/*
@@ -334,14 +321,14 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	    !soft_plain_next_locked(ep, cell->gen) ||
 	    !soft_payload_get(ep->peer, cell, &payload))
 		return false;
-	n = soft_plain_sink_locked(ep, payload.len, sink);
-	if (n == 0)
+	sink = soft_plain_sink_locked(ep, payload.len);
+	if (!sink)
 		return false;
 	wqe = &rq->ring[rq->finished & rq->mask];
-	if (__builtin_expect(n == 1, 1))
-		soft_copy_short((void *)(uintptr_t)sink[0].addr, payload.data, payload.len);
+	if (__builtin_expect(sink->n == 1, 1))
+		soft_copy_short((void *)(uintptr_t)sink->sge[0].addr, payload.data, payload.len);
 	else
-		soft_scatter(sink, SOFT_PLAIN_SINK, payload.data, payload.len);
+		soft_scatter(sink->sge, SOFT_PLAIN_SINK, payload.data, payload.len);
 	soft_payload_drop(&payload);
 	soft_recv_count(ep);
 	datp_wqe_finish(wqe, DAT_DTO_SUCCESS, payload.len);

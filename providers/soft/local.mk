@@ -31,6 +31,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/process.c providers/soft/process.h \
 	providers/soft/pending.c providers/soft/pending.h \
 	providers/soft/port.c providers/soft/port.h \
+	providers/soft/posted.c providers/soft/posted.h \
 	providers/soft/quiesce.c providers/soft/quiesce.h \
 	providers/soft/recv.c providers/soft/recv.h \
 	providers/soft/remap.c providers/soft/remap.h \

@@ -81,6 +81,28 @@ static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, st
 	return DATP_OK;
 }
 
+/* Allocates the private lists of an endpoint whose port has this layout. Returns DATP_ERR_MEMORY if there is no memory. */
+static enum datp_err lists_alloc(const struct datp_ep *ep, const struct soft_layout *layout, struct soft_posted_ring *receives,
+				 struct soft_posted_ring *requests)
+{
+	uint32_t segments = (uint32_t)((layout->sq_stride - sizeof(struct soft_sqe)) / sizeof(struct datp_sge));
+	enum datp_err err = soft_posted_init(receives, layout->rq_mask + 1,
+					     ep->srq ? SOFT_MAX_IOV : (uint32_t)ep->attr.max_recv_iov);
+
+	if (err)
+		return err;
+	err = soft_posted_init(requests, layout->sq_mask + 1, segments);
+	if (err)
+		soft_posted_fini(receives);
+	return err;
+}
+
+static void lists_free(struct soft_posted_ring *receives, struct soft_posted_ring *requests)
+{
+	soft_posted_fini(receives);
+	soft_posted_fini(requests);
+}
+
 static enum datp_err port_index_new(struct soft_ia *ia, struct soft_ep *ep)
 {
 	enum datp_err err = DATP_ERR_TEP;
@@ -137,8 +159,8 @@ void soft_port_begin(struct soft_ep *ep)
 		atomic_store_explicit(&port->ready_link[side].queued, 0, memory_order_relaxed);
 	ep->last_unread = NULL;
 	ep->next_cell = NULL;
-	ep->msg = ep->credit = ep->in_msg = ep->announced = ep->executed = ep->places =
-		ep->sq_reaped = 0;
+	ep->msg = ep->credit = ep->in_msg = ep->announced = ep->executed = ep->places = 0;
+	soft_sq_reaped(ep, 0);
 	ep->credits = soft_ia(ep->base.obj.ia)->strict ? 0 : SOFT_CREDITS;
 	ep->rnr_until = ep->unready_until = ep->suppressed = 0;
 	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;
@@ -156,6 +178,11 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 
 	if (err)
 		return err;
+	err = lists_alloc(base, &ep->layout, &ep->receives, &ep->requests);
+	if (err) {
+		soft_arena_free(ia, &ep->port_mem);
+		return err;
+	}
 	datp_bias_init(&ep->bias);
 	ep->port = ep->port_mem.addr;
 	ep->unexpected_tail = &ep->unexpected;
@@ -164,9 +191,32 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 		(uint64_t)atomic_fetch_add_explicit(&ia->next_qual, 1, memory_order_relaxed) << 32 |
 		(uint32_t)getpid();
 	err = port_index_new(ia, ep);
-	if (err)
+	if (err) {
+		lists_free(&ep->receives, &ep->requests);
 		soft_arena_free(ia, &ep->port_mem);
+	}
 	return err;
+}
+
+/*
+ * Copies the posted receives to another port and its private lists. Returns DATP_ERR_STATE if one has more segments than the
+ * endpoint may have there.
+ */
+static enum datp_err receives_move(const struct soft_ep *ep, uint32_t most, struct soft_port *port,
+				   const struct soft_layout *layout, const struct soft_posted_ring *receives)
+{
+	const struct datp_wq *rq = &ep->base.rq;
+
+	for (uint32_t seq = rq->finished; !ep->base.srq && seq != rq->posted; seq++) {
+		const struct soft_posted *from = soft_posted_at(&ep->receives, seq);
+
+		if (from->n > most)
+			return DATP_ERR_STATE;
+		soft_posted_put(soft_posted_at(receives, seq), from->tag, from->op, from->len, from->sge, from->n);
+		soft_desc_fill(soft_port_desc(port, layout, seq), from->sge, from->n);
+	}
+	atomic_store_explicit(&port->rq_posted, rq->posted, memory_order_relaxed);
+	return DATP_OK;
 }
 
 /*
@@ -177,33 +227,30 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 {
 	struct soft_ia *ia = soft_ia(base->obj.ia);
 	struct soft_ep *ep = soft_ep(base);
+	struct soft_posted_ring receives, requests;
 	struct soft_layout layout;
 	struct soft_mem mem;
-	struct soft_port *port;
 	enum datp_err err = port_alloc(ia, next, &mem, &layout);
 
 	if (err)
 		return err;
-	port = mem.addr;
-	for (uint32_t seq = base->rq.finished; !base->srq && seq != base->rq.posted; seq++) {
-		struct soft_desc *from = soft_port_desc(ep->port, &ep->layout, seq),
-				 *to = soft_port_desc(port, &layout, seq);
-		struct soft_sink sink;
-
-		if (!soft_sink_copy(&sink, from, &ep->layout) ||
-		    sink.n > (uint32_t)next->attr.max_recv_iov) {
-			soft_arena_free(ia, &mem);
-			return DATP_ERR_STATE; /* what is posted has more segments than that */
-		}
-		to->n = sink.n;
-		memcpy(to->sge, sink.sge, sink.n * sizeof sink.sge[0]);
-		atomic_store_explicit(&to->state, SOFT_DESC_POSTED, memory_order_relaxed);
+	err = lists_alloc(next, &layout, &receives, &requests);
+	if (!err) {
+		err = receives_move(ep, (uint32_t)next->attr.max_recv_iov, mem.addr, &layout, &receives);
+		if (err)
+			lists_free(&receives, &requests);
 	}
-	atomic_store_explicit(&port->rq_posted, base->rq.posted, memory_order_relaxed);
+	if (err) {
+		soft_arena_free(ia, &mem);
+		return err;
+	}
 	soft_arena_free(ia, &ep->port_mem);
+	lists_free(&ep->receives, &ep->requests);
 	ep->port_mem = mem;
-	ep->port = port;
+	ep->port = mem.addr;
 	ep->layout = layout;
+	ep->receives = receives;
+	ep->requests = requests;
 	return DATP_OK;
 }
 
@@ -290,5 +337,6 @@ void soft_ep_free(struct datp_ep *base)
 	soft_ep_await_report(ep);
 	datp_bias_fini(&ep->bias, &base->lock);
 	soft_arena_free(ia, &ep->port_mem);
+	lists_free(&ep->receives, &ep->requests);
 	free(ep->end_msg);
 }

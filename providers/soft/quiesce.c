@@ -68,11 +68,10 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			    uint32_t seq, uint32_t context)
 {
-	const struct soft_layout *to = &ep->layout;
 	struct soft_request r;
 	struct soft_sink sink;
 
-	if (!soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout))
+	if (!(q->ours ? soft_request_own(&r, ep, seq) : soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout)))
 		return true;
 	if (r.op == DATP_BIND)
 		return q->binds;
@@ -81,11 +80,8 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 		       (r.op == DATP_READ_RMR && context_opens(ia, r.rmr, context));
 	if (r.op != DATP_SEND && r.op != DATP_SEND_INVALIDATE)
 		return context_opens(ia, r.remote.rmr_context, context);
-	if (to->srq || (int32_t)(atomic_load_explicit(&ep->port->rq_posted, memory_order_acquire) -
-				 (to->rq_base + r.msg)) <= 0)
-		return false; /* with an SRQ this side executes the send; without a posted receive the send waits */
-	return !soft_sink_copy(&sink, soft_port_desc(ep->port, to, to->rq_base + r.msg), to) ||
-	       list_names(sink.sge, sink.n, context);
+	/* with an SRQ this side executes the send; without a posted receive the send waits */
+	return !ep->layout.srq && soft_receive_own(&sink, ep, r.msg) && list_names(sink.sge, sink.n, context);
 }
 
 /*

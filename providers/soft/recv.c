@@ -63,26 +63,20 @@ static void receive_done(struct soft_ep *ep, struct datp_wqe *wqe, uint8_t statu
 		soft_ep_fail(ep);
 }
 
-/*
- * Returns the receive that the next message gets, or NULL. *sge and *count are a copy of its list,
- * which is empty if the peer has overwritten it with values that cannot be.
- */
+/* Returns the receive that the next message gets, or NULL. *sge and *count are its list. */
 static struct datp_wqe *receive_next(struct soft_ep *ep, const struct datp_sge **sge, int *count,
 				     uint32_t *pz)
 {
+	const struct soft_posted *posted;
 	struct datp_wq *rq = &ep->base.rq;
-	struct soft_desc *desc;
 
 	if (ep->base.srq)
 		return soft_srq_take(ep, sge, count, pz);
 	if (rq->finished == rq->posted)
 		return NULL;
-	desc = soft_port_desc(ep->port, &ep->layout, rq->finished);
-	*count = (int)SOFT_ONCE(desc->n);
-	if (!soft_sge_copy(ep->sink, desc->sge, (uint32_t)*count, ep->layout.rq_stride,
-			   sizeof *desc))
-		*count = 0;
-	*sge = ep->sink;
+	posted = soft_posted_at(&ep->receives, rq->finished);
+	*count = (int)posted->n;
+	*sge = posted->sge;
 	*pz = soft_pz_id(ep->base.pz);
 	return &rq->ring[rq->finished & rq->mask];
 }
@@ -440,14 +434,14 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 /* Stores what an atomic operation has found where the program wants it. Returns the status of the operation. EP lock. */
 static uint8_t old_value_store(const struct soft_ep *ep, const struct soft_sqe *e)
 {
+	const struct datp_sge *sink = soft_posted_at(&ep->requests, ep->sq_reaped)->sge;
 	const uint64_t old = SOFT_ONCE(e->old);
-	struct datp_sge sink;
 
-	/* a copy, which is checked: the peer can write to the request, and the region may have been freed */
-	if (!soft_sge_copy(&sink, e->sge, 1, ep->layout.sq_stride, sizeof *e) || sink.len != sizeof old ||
-	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), &sink, true))
+	/* the region may have been freed */
+	if (sink->len != sizeof old ||
+	    !soft_mr_check_one(soft_ia(ep->base.obj.ia)->own, soft_pz_id(ep->base.pz), sink, true))
 		return DAT_DTO_ERR_LOCAL_PROTECTION;
-	soft_copy_short((void *)(uintptr_t)sink.addr, &old, sizeof old);
+	soft_copy_short((void *)(uintptr_t)sink->addr, &old, sizeof old);
 	return DAT_DTO_SUCCESS;
 }
 
@@ -472,7 +466,7 @@ bool soft_sq_flush(struct soft_ep *ep, bool late)
 			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);
 		if ((wqe->op == DATP_CMP_SWAP || wqe->op == DATP_FETCH_ADD) && status == DAT_DTO_SUCCESS)
 			status = old_value_store(ep, e);
-		ep->sq_reaped++;
+		soft_sq_reaped(ep, ep->sq_reaped + 1);
 		datp_wqe_done(wqe, status, wqe->len, false);
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);

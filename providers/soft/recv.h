@@ -92,16 +92,21 @@ static inline void soft_payload_drop(const struct soft_payload *p)
 		soft_slot_drop(p->slot);
 }
 
-/* Publishes a posted receive to the peer. EP lock. */
+/* Writes the list of a receive into a port, where the peer may execute by it. */
+static inline __attribute__((always_inline)) void soft_desc_fill(struct soft_desc *desc, const struct datp_sge *iov, uint32_t n)
+{
+	desc->n = n;
+	if (n) /* the list may be NULL */
+		memcpy(desc->sge, iov, n * sizeof *iov);
+	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
+}
+
+/* Posts a receive, and publishes it to the peer. EP lock. */
 static inline __attribute__((always_inline)) void
 soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int n)
 {
-	struct soft_desc *desc = soft_port_desc(ep->port, &ep->layout, seq);
-
-	desc->n = (uint32_t)n;
-	if (n) /* the list may be NULL */
-		memcpy(desc->sge, iov, (size_t)n * sizeof *iov);
-	atomic_store_explicit(&desc->state, SOFT_DESC_POSTED, memory_order_relaxed);
+	soft_posted_put(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), DATP_RECV, 0, iov, (uint32_t)n);
+	soft_desc_fill(soft_port_desc(ep->port, &ep->layout, seq), iov, (uint32_t)n);
 	/* release: publishes the descriptor; exec_send() acquires it */
 	atomic_store_explicit(&ep->port->rq_posted, seq + 1, memory_order_release);
 }
@@ -121,7 +126,8 @@ static inline bool soft_desc_wanted(const struct soft_ep *ep)
 /* Counts a message that has been taken. EP lock. */
 static inline void soft_recv_count(struct soft_ep *ep)
 {
-	ep->in_msg++;
+	/* relaxed: soft_posted_put() releases it */
+	__atomic_store_n(&ep->in_msg, ep->in_msg + 1, __ATOMIC_RELAXED);
 	/*
 	 * The sender reads `delivered` only when its credits look used up. It is written only now
 	 * and then, so that its line is seldom transferred. release: the receives of these messages

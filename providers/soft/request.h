@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Copies of the requests and receives in a port. Both sides can write to that memory, and a faulty
- * peer may do so at any time: so a request is copied, and the copy is both checked and used.
+ * peer may do so at any time: so a request is copied, and the copy is both checked and used. What names memory of
+ * this side comes from private memory (posted.h).
  */
 #ifndef SOFT_REQUEST_H
 #define SOFT_REQUEST_H
@@ -69,6 +70,38 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
 {
 	sink->n = SOFT_ONCE(desc->n);
 	return soft_sge_copy(sink->sge, desc->sge, sink->n, layout->rq_stride, sizeof *desc);
+}
+
+/*
+ * As soft_request_copy(), of a request of this side: the operation, the length and the list are those that this side has posted,
+ * whatever the port says. Returns false also if the request has completed. No lock.
+ */
+static inline bool soft_request_own(struct soft_request *r, const struct soft_ep *ep, uint32_t seq)
+{
+	const struct soft_posted *own = soft_posted_at(&ep->requests, seq);
+	/* relaxed: constant while the connection lasts */
+	uint64_t tag = SOFT_POSTED_TAG(atomic_load_explicit(&ep->gen, memory_order_relaxed), seq);
+
+	if (!soft_request_copy(r, soft_port_sqe(ep->port, &ep->layout, seq), &ep->layout) ||
+	    !soft_posted_get(own, tag, r->sge, SOFT_MAX_IOV, &r->n))
+		return false;
+	r->op = __atomic_load_n(&own->op, __ATOMIC_ACQUIRE);
+	r->len = __atomic_load_n(&own->len, __ATOMIC_ACQUIRE);
+	/* relaxed: comes after the loads above, which acquire; see soft_posted_put() */
+	return (int32_t)(seq - __atomic_load_n(&ep->sq_reaped, __ATOMIC_RELAXED)) >= 0;
+}
+
+/*
+ * Copies the list of the receive that this side has posted for message number `msg`. Returns false if there is none, or if it
+ * has completed. No lock.
+ */
+static inline bool soft_receive_own(struct soft_sink *sink, const struct soft_ep *ep, uint32_t msg)
+{
+	uint32_t seq = ep->layout.rq_base + msg;
+
+	return soft_posted_get(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), sink->sge, SOFT_MAX_IOV, &sink->n) &&
+	       /* relaxed: as in soft_request_own() */
+	       (int32_t)(msg - __atomic_load_n(&ep->in_msg, __ATOMIC_RELAXED)) >= 0;
 }
 
 /*

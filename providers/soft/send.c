@@ -241,7 +241,8 @@ static void place_keep(struct soft_ep *ep, struct soft_cell *cell, uint64_t posi
 static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 			  const struct datp_sge *iov, int n, const struct soft_sqe *particular)
 {
-	uint32_t posted = atomic_load_explicit(&ep->port->sq_posted, memory_order_relaxed);
+	/* the position in the port's queue; the peer may have written another one there */
+	uint32_t posted = ep->sq_reaped + (wqe->seq - ep->base.sq.finished);
 	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
 	struct soft_cell *kept = NULL;
 	uint64_t position;
@@ -251,6 +252,7 @@ static void queue_request(struct soft_ep *ep, const struct datp_wqe *wqe,
 		ep->places = posted;
 	if (soft_is_message(wqe->op) && place_is_kept(ep, posted, wqe->len))
 		kept = soft_ring_reserve(ep->rring, ep->rmask, ep->my_sender_id, &position);
+	soft_request_keep(ep, posted, wqe->op, wqe->len, iov, (uint32_t)n);
 	memcpy(e, particular, sizeof *e);
 	e->op = wqe->op;
 	e->has_place = kept != NULL;

@@ -114,6 +114,23 @@ static inline bool soft_requests_done(const struct soft_ep *ep)
 	return soft_send_is_next(ep, ep->base.sq.posted);
 }
 
+/* Notes that the requests before `reaped` have completed. EP lock. */
+static inline __attribute__((always_inline)) void soft_sq_reaped(struct soft_ep *ep, uint32_t reaped)
+{
+	/* relaxed: soft_posted_put() releases it */
+	__atomic_store_n(&ep->sq_reaped, reaped, __ATOMIC_RELAXED);
+}
+
+/* Keeps the list of the request that is put into the port's queue at `seq`, before it is published there. EP lock. */
+static inline __attribute__((always_inline)) void soft_request_keep(struct soft_ep *ep, uint32_t seq, uint8_t op, uint64_t len,
+								    const struct datp_sge *iov, uint32_t n)
+{
+	/* relaxed: written under the EP lock */
+	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
+
+	soft_posted_put(soft_posted_at(&ep->requests, seq), SOFT_POSTED_TAG(gen, seq), op, len, iov, n);
+}
+
 /*
  * Returns true if the queue in the port holds as many requests as this side has posted. It does whenever no post is under way,
  * unless the peer has written to the count in the port: then requests are lost, or old ones are executed again. EP lock.

@@ -12,6 +12,7 @@
 #define SOFT_H
 
 #include "shm.h"
+#include "posted.h"
 #include "process.h"
 #include <datp/bias.h>
 #include <datp/fork.h>
@@ -259,6 +260,8 @@ struct soft_ep {
 	struct soft_mem port_mem;
 	struct soft_port *port;
 	struct soft_layout layout; /* of the port; it changes only with the port */
+	/* of the same sizes as the port's queues; with an SRQ `receives` has one slot, for the receive that was taken last */
+	struct soft_posted_ring receives, requests;
 
 	/* The connection; EP lock. `open`: between establishment and the end. */
 	bool open;
@@ -296,13 +299,18 @@ struct soft_ep {
 	bool rest[2];
 	uint32_t executed;  /* requests up to the last one that we executed as their initiator */
 	uint32_t places;    /* requests up to the last one whose place a cell keeps */
-	uint32_t sq_reaped; /* requests before port->sq_done that are completed to the consumer */
+	/*
+	 * requests before port->sq_done that are completed to the consumer. Written under the EP lock by soft_sq_reaped(), read
+	 * without it by soft_request_own()
+	 */
+	uint32_t sq_reaped;
 	/*
 	 * The latest posts of the request queue were so many that soft_next_done() has completed without an event, and whose slots
 	 * it has not given back. EP lock
 	 */
 	uint32_t silent;
-	uint32_t in_msg;    /* messages whose receives have completed */
+	/* messages whose receives have completed; written and read as sq_reaped, by soft_recv_count() and soft_receive_own() */
+	uint32_t in_msg;
 	/*
 	 * The last RDMA request of this connection that took the general way could have been a short one (exec_short.h), or
 	 * none has. EP lock; read without it as a hint.
@@ -331,7 +339,6 @@ struct soft_ep {
 	int32_t soft_mark, hard_mark;	       /* watermarks; -1: none. EP lock */
 	struct soft_ep *srq_next;	       /* stalled on its SRQ; SRQ lock */
 	bool srq_stalled;		       /* SRQ lock */
-	struct datp_sge sink[SOFT_MAX_IOV];    /* copy of the list of the receive that was taken last; EP lock */
 
 	/* generation of the connection whose peer has lost the right to touch our memory, because it did not answer */
 	_Atomic uint32_t revoked;

@@ -141,6 +141,7 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 {
 	struct soft_srq *srq = soft_srq(ep->base.srq);
 	struct datp_wqe *wqe = NULL;
+	struct soft_posted *taken;
 	bool low = false;
 
 	datp_lock(&srq->base.lock);
@@ -157,8 +158,10 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 		wqe = e->wqe;
 		wqe->op = DATP_RECV;
 		datp_srq_take(wqe, &ep->base);
-		memcpy(ep->sink, e->sge, (size_t)e->n * sizeof e->sge[0]);
-		*sge = ep->sink;
+		/* a copy: the entry is free from now on */
+		taken = soft_posted_at(&ep->receives, 0);
+		soft_posted_put(taken, 0, DATP_RECV, 0, e->sge, (uint32_t)e->n);
+		*sge = taken->sge;
 		*count = e->n;
 		*pz = soft_pz_id(srq->base.pz);
 		low = srq->low && srq->posted - srq->taken < (uint32_t)srq->low;

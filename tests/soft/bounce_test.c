@@ -21,7 +21,9 @@
 #include "providers/soft/mr.h"
 #include "providers/soft/peer.h"
 #include "providers/soft/port.h"
+#include "providers/soft/recv.h"
 #include "providers/soft/request.h"
+#include "providers/soft/send.h"
 #include "providers/soft/sock.h"
 #include "providers/soft/window.h"
 
@@ -309,12 +311,12 @@ static void bytes_travel_both_ways_in_every_length(void)
 /* Posts a receive of two segments at the side that answers. */
 static void post_receive(unsigned char *first, unsigned char *second, size_t len)
 {
-	struct soft_desc *desc = soft_port_desc(t.owner.port, &t.owner.layout, t.owner.layout.rq_base);
+	const struct datp_sge list[] = {
+		{ .lmr_context = t.lmr.base.lmr_context, .addr = (uintptr_t)first, .len = len },
+		{ .lmr_context = t.lmr.base.lmr_context, .addr = (uintptr_t)second, .len = len },
+	};
 
-	desc->n = 2;
-	desc->sge[0] = (struct datp_sge){ .lmr_context = t.lmr.base.lmr_context, .addr = (uintptr_t)first, .len = len };
-	desc->sge[1] = (struct datp_sge){ .lmr_context = t.lmr.base.lmr_context, .addr = (uintptr_t)second, .len = len };
-	atomic_store(&t.owner.port->rq_posted, t.owner.layout.rq_base + 1);
+	soft_desc_post(&t.owner, t.owner.layout.rq_base, list, 2);
 }
 
 static void lists_on_both_sides_are_walked(void)
@@ -347,19 +349,17 @@ static void lists_on_both_sides_are_walked(void)
 static void target_asks_for_the_initiators_part(void)
 {
 	struct soft_right right = right_of(0, false);
-	struct soft_sqe *e = soft_port_sqe(t.owner.port, &t.owner.layout, 0);
+	const struct datp_sge part = { .lmr_context = t.lmr.base.lmr_context, .addr = (uintptr_t)t.memory, .len = 100 };
 	struct soft_list l;
 
 	atomic_store(&t.owner.port->sq_posted, 1);
-	*e = (struct soft_sqe){ .op = DATP_SEND, .n = 1, .len = 100 };
-	e->sge[0] = (struct datp_sge){ .lmr_context = t.lmr.base.lmr_context,
-				       .addr = (uintptr_t)t.memory, .len = 100 };
+	soft_request_keep(&t.owner, 0, DATP_SEND, 100, &part, 1);
 	fill(t.memory, 100, 3);
 	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	soft_list_one(&l, (uintptr_t)t.local, 100);
 	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 100), 0);
 	CHECK_EQ_MEM(t.local, t.memory, 100);
-	e->op = DATP_RDMA_READ;
+	soft_request_keep(&t.owner, 0, DATP_RDMA_READ, 100, &part, 1);
 	fill(t.local, 100, 4);
 	soft_list_one(&l, (uintptr_t)t.local, 100);
 	CHECK_EQ_INT(soft_bounce_ask(&t.peer, true, false, &l, &right, 100), 0);

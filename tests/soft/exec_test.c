@@ -16,6 +16,7 @@
 #include "providers/soft/bound.h"
 #include "providers/soft/exec.h"
 #include "providers/soft/port.h"
+#include "providers/soft/send.h"
 #include "providers/soft/sock.h"
 
 #define REQUESTS 200000u
@@ -91,6 +92,7 @@ static void post(struct soft_ep *ep)
 
 	memset(e, 0, sizeof(*e));
 	e->op = DATP_RDMA_WRITE;
+	soft_request_keep(ep, posted, DATP_RDMA_WRITE, 0, NULL, 0);
 	atomic_store_explicit(&ep->port->sq_posted, posted + 1, memory_order_release);
 }
 

@@ -81,6 +81,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/limits_test \
 	tests/soft/hostile/queue_test \
 	tests/soft/hostile/rights_test \
+	tests/soft/hostile/redirect_test \
 	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
 	tests/soft/long_test \
@@ -175,6 +176,9 @@ tests_soft_hostile_queue_test_LDADD = libhostile.la libapi.la libsoft_core.la li
 tests_soft_hostile_rights_test_SOURCES = tests/soft/hostile/rights_test.c
 tests_soft_hostile_rights_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_rights_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_redirect_test_SOURCES = tests/soft/hostile/redirect_test.c
+tests_soft_hostile_redirect_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_redirect_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_scribble_test_SOURCES = tests/soft/hostile/scribble_test.c
 tests_soft_hostile_scribble_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_scribble_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
@@ -277,6 +281,7 @@ SOFT_MODEL_SOURCES = \
 	providers/soft/skip.c \
 	providers/soft/coop.c \
 	providers/soft/port.c \
+	providers/soft/posted.c \
 	providers/soft/recv.c \
 	providers/soft/send.c \
 	providers/soft/srq.c \

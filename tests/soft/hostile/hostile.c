@@ -487,12 +487,27 @@ void hostile_ask(struct hostile *h)
 	atomic_store(&their_ring(h)->service, SOFT_SERVICE_WANTED);
 }
 
-void hostile_miscount(struct hostile *h, uint32_t more)
+static struct soft_port *their_port(struct hostile *h)
 {
 	struct soft_port *their = their_place(h, &h->theirs.port_ref, sizeof(*their));
 
 	REQUIRE(their != NULL);
-	atomic_fetch_add(&their->sq_posted, more);
+	return their;
+}
+
+void hostile_miscount(struct hostile *h, uint32_t more)
+{
+	atomic_fetch_add(&their_port(h)->sq_posted, more);
+}
+
+struct soft_sqe *hostile_request_of_victim(struct hostile *h, uint32_t seq)
+{
+	return soft_port_sqe(their_port(h), &h->theirs.layout, seq);
+}
+
+struct soft_desc *hostile_receive_of_victim(struct hostile *h, uint32_t msg)
+{
+	return soft_port_desc(their_port(h), &h->theirs.layout, h->theirs.layout.rq_base + msg);
 }
 
 static void work_message(struct hostile *h, unsigned int *seed)

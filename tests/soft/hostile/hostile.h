@@ -109,6 +109,10 @@ void hostile_ask(struct hostile *h);
 /* Adds to the count of requests that the victim has posted to the connection: it finds more of them there, or fewer. */
 void hostile_miscount(struct hostile *h, uint32_t more);
 
+/* What the victim has posted over the connection, at that position from the begin of the connection on. */
+struct soft_sqe *hostile_request_of_victim(struct hostile *h, uint32_t seq);
+struct soft_desc *hostile_receive_of_victim(struct hostile *h, uint32_t msg);
+
 /* Writes over one word of what the two share, or a few of them, as the seed says. */
 void hostile_scribble(struct hostile *h, unsigned int *seed);
 

@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "arena.h"
 #include "sparse.h"
-#include "log_limited.h"
+#include "log/limited.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -250,7 +250,7 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 	datp_unlock(&ia->arena->lock);
 	free(block);
 	if (!ok) {
-		soft_log_limited(&none, 1,
+		log_limited(&none, 1,
 				 "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
 				 (unsigned long long)size, strerror(errno),
 				 errno == EFBIG ? "a file's length (ulimit -f), and start the program again" :

@@ -15,7 +15,6 @@
 #include "cq.h"
 #include "guard.h"
 #include "ia.h"
-#include "log_limited.h"
 #include "mr.h"
 #include "peer.h"
 #include "recv.h"
@@ -26,6 +25,7 @@
 #include "strict.h"
 #include "unready.h"
 #include "xfer.h"
+#include "log/limited.h"
 #include <errno.h>
 
 #ifndef EXEC_MOST
@@ -240,7 +240,7 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	if (error) {
 		static struct log_limit unmoved;
 
-		soft_log_limited(&unmoved, 2, "soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
+		log_limited(&unmoved, 2, "soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
 				 (unsigned long long)len, error);
 		*status = DAT_DTO_ERR_TRANSPORT;
 	}

@@ -22,7 +22,6 @@ libdatsoft_la_SOURCES = \
 	providers/soft/guard.c providers/soft/guard.h providers/soft/guard_word.h \
 	providers/soft/skip.c providers/soft/skip.h \
 	providers/soft/ia.c providers/soft/ia.h \
-	providers/soft/log_limited.h \
 	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/pages.c providers/soft/pages.h \

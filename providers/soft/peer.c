@@ -11,7 +11,6 @@
 #include "bounce.h"
 #include "cq.h"
 #include "ia.h"
-#include "log_limited.h"
 #include "lost.h"
 #include "port.h"
 #include "send.h"
@@ -19,6 +18,7 @@
 #include "sock.h"
 #include "tick.h"
 #include "xfer.h"
+#include "log/limited.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -402,7 +402,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->users = 1;
 	errno = 0;
 	if (!peer_setup(peer, intro)) {
-		soft_log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s",
+		log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s",
 				 (int)peer->process.pid,
 				 errno == ENOMEM ?
 				      "no room to map it; raise the limit of memory (ulimit -v)" :

@@ -14,7 +14,7 @@
  */
 #define _GNU_SOURCE
 #include "pending.h"
-#include "log_limited.h"
+#include "log/limited.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -106,7 +106,7 @@ static void look(void *arg)
 	struct soft_socket *sock;
 
 	while ((sock = next_overdue(ia))) {
-		soft_log_limited(&overdue, 2,
+		log_limited(&overdue, 2,
 				 "soft: process %d has not completed the handshake of a "
 				 "connection within %u ms; the connection is closed",
 				 (int)sock->pid, (unsigned int)ia->handshake_ms);
@@ -201,7 +201,7 @@ static bool displace(struct soft_socket *sock)
 	datp_unlock(&sock->ia->lock);
 	if (!oldest)
 		return false;
-	soft_log_limited(&full, 1,
+	log_limited(&full, 1,
 			 "soft: few file descriptors are left, and process %d has most of the connections that are not "
 			 "established; the oldest is closed",
 			 (int)oldest->pid);
@@ -284,7 +284,7 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 	datp_unlock(&sock->ia->lock);
 	if (!counted || !room_for(sock, all)) {
 		if (counted)
-			soft_log_limited(&full, 1, "soft: no file descriptor for a connection of process %d, which is refused; "
+			log_limited(&full, 1, "soft: no file descriptor for a connection of process %d, which is refused; "
 					"raise the limit (ulimit -n)", (int)sock->pid);
 		soft_conn_hangup(sock);
 		return false;
@@ -292,7 +292,7 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 	most = most < SILENT_MIN ? SILENT_MIN : most > SILENT_MAX ? SILENT_MAX : most;
 	oldest = silent_begin(sock, most);
 	if (oldest) {
-		soft_log_limited(&crowd, 1,
+		log_limited(&crowd, 1,
 				 "soft: on more than %u connections nothing has been received; the "
 				 "oldest, of process %d, is closed",
 				 most, (int)oldest->pid);

@@ -9,7 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "process.h"
-#include "log_limited.h"
+#include "log/limited.h"
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -50,7 +50,7 @@ bool soft_process_of(int fd, pid_t pid, struct soft_process *process)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process->handle, &len) < 0) {
 		process->handle = -1;
 		if (errno == EMFILE || errno == ENFILE)
-			soft_log_limited(&full, 1,
+			log_limited(&full, 1,
 					 "soft: no file descriptor to find out which process %d is; a connection with it "
 					 "is refused; raise the limit (ulimit -n)",
 					 (int)pid);

@@ -12,9 +12,9 @@
 #include "connect.h"
 #include "established.h"
 #include "ia.h"
-#include "log_limited.h"
 #include "pending.h"
 #include "port.h"
+#include "log/limited.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -667,7 +667,7 @@ static bool mailbox_served(struct soft_socket *sock, struct soft_peer *peer,
 		return true;
 	/* relaxed: it only decides about the message, which a peer that has died does not need */
 	if (!atomic_load_explicit(&peer->dead, memory_order_relaxed))
-		soft_log_limited(
+		log_limited(
 			&unserved, 1,
 			"soft: no thread or memory to copy for process %d, which the kernel "
 			"does not allow to copy; the connection ends",

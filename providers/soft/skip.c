@@ -15,12 +15,12 @@
 #include "bound.h"
 #include "conn.h"
 #include "ia.h"
-#include "log_limited.h"
 #include "peer.h"
 #include "port.h"
 #include "setup.h"
 #include "tick.h"
 #include "place.h"
+#include "log/limited.h"
 
 #ifndef SKIP_SPINS
 #define SKIP_SPINS 200 /* a running sender publishes its reserved cell within this many checks */
@@ -182,7 +182,7 @@ static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t reservatio
 	struct soft_peer *peer;
 
 	if (cq->skipped_count == SOFT_SKIPPED_MAX) {
-		soft_log_limited(
+		log_limited(
 			&many, 1,
 			"soft: an event queue is blocked: %u messages to it were begun by "
 			"processes that were stopped then; end or continue these processes",

@@ -10,9 +10,9 @@
 #include "arena.h"
 #include "connect.h"
 #include "ia.h"
-#include "log_limited.h"
 #include "pending.h"
 #include "tick.h"
+#include "log/limited.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -117,14 +117,14 @@ bool soft_same_user(int fd, pid_t *pid)
 		return false;
 	*pid = cred.pid;
 	if (cred.uid != geteuid())
-		soft_log_limited(
+		log_limited(
 			&stranger, 1,
 			"soft: process %d of user %u is refused: soft connects processes of one user (this is user %u)",
 			(int)cred.pid, (unsigned int)cred.uid, (unsigned int)geteuid());
 	else if (is_ours(fd, &cred))
 		return true;
 	else
-		soft_log_limited(
+		log_limited(
 			&unknown, 1,
 			"soft: process %d is refused: in this user namespace user %u may be any user; "
 			"map the user, or share the PID namespace",
@@ -383,7 +383,7 @@ static int socket_read_fd(struct msghdr *hdr)
 	    c->cmsg_len >= CMSG_LEN(sizeof fd))
 		memcpy(&fd, CMSG_DATA(c), sizeof fd);
 	if (fd < 0 && (hdr->msg_flags & MSG_CTRUNC))
-		soft_log_limited(
+		log_limited(
 			&full, 1,
 			"soft: no file descriptor for a peer's memory; raise the limit (ulimit -n)");
 	return fd;
@@ -422,7 +422,7 @@ static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 		 msg->pdata_len <= SOFT_PDATA_MAX)
 		input = msg->type == SOFT_MSG_NOTIFY ? INPUT_NOTIFY : INPUT_MESSAGE;
 	else if (got > 0)
-		soft_log_limited(
+		log_limited(
 			&nonsense, 1,
 			"soft: process %d uses another version of OpenDAT, or another protocol; it "
 			"is refused",

@@ -12,7 +12,6 @@
 #include "cq.h"
 #include "established.h"
 #include "exec.h"
-#include "log_limited.h"
 #include "peer.h"
 #include "port.h"
 #include "recv.h"
@@ -22,6 +21,7 @@
 #include "srq.h"
 #include "tick.h"
 #include "withheld.h"
+#include "log/limited.h"
 #include <sched.h>
 #include <time.h>
 
@@ -178,7 +178,7 @@ static void teardown_give_up(struct soft_ep *ep)
 {
 	static struct log_limit kept;
 
-	soft_log_limited(&kept, 2,
+	log_limited(&kept, 2,
 			 "soft: process %d had not released a connection when that ended; is the process "
 			 "stopped? It cannot access registered memory any more",
 			 (int)ep->peer->process.pid);
@@ -489,7 +489,7 @@ void soft_ep_unanswered(struct soft_ep *ep)
 	static struct log_limit silent;
 
 	if (!ep->failing)
-		soft_log_limited(&silent, 1,
+		log_limited(&silent, 1,
 				 "soft: process %d does not answer; is it stopped? The connection ends "
 				 "(peer_timeout=%u)",
 				 (int)ep->peer->process.pid, soft_ia(ep->base.obj.ia)->patience_ms);
@@ -535,7 +535,7 @@ void soft_ep_corrupted(struct soft_ep *ep)
 	static struct log_limit corrupted;
 
 	if (!ep->failing)
-		soft_log_limited(
+		log_limited(
 			&corrupted, 1,
 			"soft: process %d has corrupted the memory that it shares with this "
 			"one; the connection ends",

@@ -12,10 +12,10 @@
  */
 #include "unready.h"
 #include "bound.h"
-#include "log_limited.h"
 #include "port.h"
 #include "strict.h"
 #include "tick.h"
+#include "log/limited.h"
 
 void soft_unready_watch(struct soft_ep *ep)
 {
@@ -57,7 +57,7 @@ static void message_tell(struct soft_ep *ep)
 
 	ep->unready_told = ep->gen;
 	ep->unready_until = 0;
-	soft_log_limited(&waits, 2,
+	log_limited(&waits, 2,
 			 "soft: adapter %s: a message from process %d has waited %d ms for a receive on the endpoint %p, and "
 			 "goes on waiting; post one %s before the messages come: many RDMA devices do not wait, and end the "
 			 "connection, as strict=on does here (opendat-soft(7))",

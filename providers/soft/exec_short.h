@@ -36,13 +36,13 @@ static inline void soft_short_expect(struct soft_ep *ep, uint32_t context)
 }
 
 /*
- * Returns true if an RDMA request of `len` bytes and one segment may be such a request: no request waits before it, and
- * the peer's memory may be mapped here. `remote` is the program's. The caller has read soft_ep.maps; if that is of another
- * connection, soft_short_rdma() finds no memory mapped. EP lock, open.
+ * Returns true if an RDMA request of `len` bytes and one segment may be such a request: no request waits before it, there are
+ * slots for its private list, and the peer's memory may be mapped here. `remote` is the program's. The caller has read
+ * soft_ep.maps; if that is of another connection, soft_short_rdma() finds no memory mapped. EP lock, open.
  */
 static inline bool soft_is_short(const struct soft_ep *ep, uint64_t len, const struct datp_rge *remote)
 {
-	return len && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) &&
+	return len && ep->requests.slots && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) &&
 	       soft_share_may(ep->peer, remote->rmr_context);
 }
 

@@ -81,20 +81,15 @@ static enum datp_err port_alloc(struct soft_ia *ia, const struct datp_ep *ep, st
 	return DATP_OK;
 }
 
-/* Allocates the private lists of an endpoint whose port has this layout. Returns DATP_ERR_MEMORY if there is no memory. */
-static enum datp_err lists_alloc(const struct datp_ep *ep, const struct soft_layout *layout, struct soft_posted_ring *receives,
-				 struct soft_posted_ring *requests)
+/* Makes the private lists of an endpoint whose port has this layout. Returns DATP_ERR_MEMORY if there is no memory. */
+static enum datp_err lists_make(const struct datp_ep *ep, const struct soft_layout *layout, struct soft_posted_ring *receives,
+				struct soft_posted_ring *requests)
 {
-	uint32_t segments = (uint32_t)((layout->sq_stride - sizeof(struct soft_sqe)) / sizeof(struct datp_sge));
-	enum datp_err err = soft_posted_init(receives, layout->rq_mask + 1,
-					     ep->srq ? SOFT_MAX_IOV : (uint32_t)ep->attr.max_recv_iov);
+	uint32_t most = (uint32_t)((layout->sq_stride - sizeof(struct soft_sqe)) / sizeof(struct datp_sge));
 
-	if (err)
-		return err;
-	err = soft_posted_init(requests, layout->sq_mask + 1, segments);
-	if (err)
-		soft_posted_fini(receives);
-	return err;
+	soft_posted_init(requests, layout->sq_mask + 1, most);
+	soft_posted_init(receives, layout->rq_mask + 1, ep->srq ? SOFT_MAX_IOV : (uint32_t)ep->attr.max_recv_iov);
+	return soft_posted_alloc(receives);
 }
 
 static void lists_free(struct soft_posted_ring *receives, struct soft_posted_ring *requests)
@@ -178,7 +173,7 @@ enum datp_err soft_ep_create(struct datp_ep *base)
 
 	if (err)
 		return err;
-	err = lists_alloc(base, &ep->layout, &ep->receives, &ep->requests);
+	err = lists_make(base, &ep->layout, &ep->receives, &ep->requests);
 	if (err) {
 		soft_arena_free(ia, &ep->port_mem);
 		return err;
@@ -234,7 +229,7 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 
 	if (err)
 		return err;
-	err = lists_alloc(next, &layout, &receives, &requests);
+	err = lists_make(next, &layout, &receives, &requests);
 	if (!err) {
 		err = receives_move(ep, (uint32_t)next->attr.max_recv_iov, mem.addr, &layout, &receives);
 		if (err)

@@ -24,7 +24,7 @@ struct soft_posted {
 
 /* A power of two of slots. The operation at position p is in slot p & mask. */
 struct soft_posted_ring {
-	void *slots;
+	void *slots; /* NULL until soft_posted_alloc(), which may be called after other threads have begun to look */
 	uint32_t mask, stride; /* bytes from one slot to the next */
 };
 
@@ -34,13 +34,25 @@ struct soft_posted_ring {
  */
 #define SOFT_POSTED_TAG(gen, seq) ((uint64_t)(gen) << 32 | (uint32_t)((seq) + 1))
 
-/* Allocates `count` slots, a power of two, of up to `most` segments each. Returns DATP_ERR_MEMORY if there is no memory. */
-enum datp_err soft_posted_init(struct soft_posted_ring *ring, uint32_t count, uint32_t most);
+/* Sets the sizes: `count` slots, a power of two, of up to `most` segments each. */
+void soft_posted_init(struct soft_posted_ring *ring, uint32_t count, uint32_t most);
+/* Allocates the slots. Returns DATP_ERR_MEMORY if there is no memory. EP lock, or nobody else knows the ring. */
+enum datp_err soft_posted_alloc(struct soft_posted_ring *ring);
 void soft_posted_fini(struct soft_posted_ring *ring);
 
 static inline struct soft_posted *soft_posted_at(const struct soft_posted_ring *ring, uint32_t seq)
 {
 	return (struct soft_posted *)(void *)((char *)ring->slots + (size_t)(seq & ring->mask) * ring->stride);
+}
+
+/* The same without the EP lock. Returns NULL if there are no slots. */
+static inline const struct soft_posted *soft_posted_find(const struct soft_posted_ring *ring, uint32_t seq)
+{
+	void *slots;
+
+	/* acquire: see soft_posted_alloc() */
+	__atomic_load(&ring->slots, &slots, __ATOMIC_ACQUIRE);
+	return slots ? soft_posted_at(ring, seq) : NULL;
 }
 
 /*

@@ -78,11 +78,11 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
  */
 static inline bool soft_request_own(struct soft_request *r, const struct soft_ep *ep, uint32_t seq)
 {
-	const struct soft_posted *own = soft_posted_at(&ep->requests, seq);
+	const struct soft_posted *own = soft_posted_find(&ep->requests, seq);
 	/* relaxed: constant while the connection lasts */
 	uint64_t tag = SOFT_POSTED_TAG(atomic_load_explicit(&ep->gen, memory_order_relaxed), seq);
 
-	if (!soft_request_copy(r, soft_port_sqe(ep->port, &ep->layout, seq), &ep->layout) ||
+	if (!own || !soft_request_copy(r, soft_port_sqe(ep->port, &ep->layout, seq), &ep->layout) ||
 	    !soft_posted_get(own, tag, r->sge, SOFT_MAX_IOV, &r->n))
 		return false;
 	r->op = __atomic_load_n(&own->op, __ATOMIC_ACQUIRE);

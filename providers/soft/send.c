@@ -288,8 +288,10 @@ static bool queue_empty(struct soft_ep *ep, const struct datp_wqe *wqe)
 /* Begins each post that does not end with soft_next_done(). Returns whether the request can be posted. */
 static inline enum datp_err post_begin(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)
 {
+	enum datp_err err = ep->requests.slots ? DATP_OK : soft_posted_alloc(&ep->requests);
+
 	ep->silent = 0;
-	return soft_strict_post(ep, wqe, iov, n);
+	return err ? err : soft_strict_post(ep, wqe, iov, n);
 }
 
 enum datp_err soft_post_send(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *iov,

@@ -260,7 +260,10 @@ struct soft_ep {
 	struct soft_mem port_mem;
 	struct soft_port *port;
 	struct soft_layout layout; /* of the port; it changes only with the port */
-	/* of the same sizes as the port's queues; with an SRQ `receives` has one slot, for the receive that was taken last */
+	/*
+	 * Of the same sizes as the port's queues. With an SRQ `receives` has one slot, for the receive that was taken last.
+	 * `requests` has no slots until the first request that may go into the port's queue, because many endpoints post none.
+	 */
 	struct soft_posted_ring receives, requests;
 
 	/* The connection; EP lock. `open`: between establishment and the end. */

@@ -66,6 +66,7 @@ static void make(struct soft_ep *ep, struct soft_ia *ia)
 	ep->base.attr.max_recv_dtos = ep->base.attr.max_request_dtos = SLOTS;
 	ep->base.attr.max_recv_iov = ep->base.attr.max_request_iov = 2;
 	REQUIRE(soft_ep_create(&ep->base) == DATP_OK);
+	REQUIRE(soft_posted_alloc(&ep->requests) == DATP_OK);
 	soft_port_begin(ep);
 }
 

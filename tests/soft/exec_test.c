@@ -37,6 +37,7 @@ static void make(struct soft_ep *ep)
 	ep->base.attr.max_recv_dtos = ep->base.attr.max_request_dtos = 16;
 	ep->base.attr.max_recv_iov = ep->base.attr.max_request_iov = 1;
 	REQUIRE(soft_ep_create(&ep->base) == DATP_OK);
+	REQUIRE(soft_posted_alloc(&ep->requests) == DATP_OK);
 	soft_port_begin(ep);
 }
 

@@ -526,6 +526,7 @@ static void side_create(struct side *side)
 	ep->rq.mask = ep->sq.mask = POSTS - 1;
 	ep->rq.max = ep->sq.max = POSTS;
 	REQUIRE(soft_ep_create(ep) == DATP_OK);
+	REQUIRE(soft_posted_alloc(&soft_ep(ep)->requests) == DATP_OK);
 	soft_port_begin(&side->ep);
 }
 

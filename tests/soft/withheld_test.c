@@ -104,6 +104,8 @@ static void writer_posts(const struct soft_sqe *request, const struct datp_sge *
 	*e = *request;
 	if (seg)
 		e->sge[0] = *seg;
+	if (!ep->requests.slots)
+		REQUIRE(soft_posted_alloc(&ep->requests) == DATP_OK);
 	soft_request_keep(ep, posted, request->op, request->len, seg, seg != NULL);
 	atomic_store(&ep->port->sq_posted, posted + 1);
 	writer_posted++;

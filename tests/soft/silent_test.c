@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -38,6 +39,7 @@ static void peer_that_does_not_answer_is_named_in_the_log(void)
 {
 	pid_t peer = check_fork(target, NULL);
 	char who[64];
+	int status;
 	bool said;
 
 	snprintf(who, sizeof(who), "process %d does not answer", (int)peer);
@@ -49,6 +51,8 @@ static void peer_that_does_not_answer_is_named_in_the_log(void)
 	check_await(peer);
 	check_stderr_begin();
 	REQUIRE(kill(peer, SIGSTOP) == 0);
+	/* its threads are stopped: until then one of them may answer */
+	REQUIRE(waitpid(peer, &status, WUNTRACED) == peer && WIFSTOPPED(status));
 	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), api_offer_part(&offer, 0, SIZE), 1, 0), DAT_SUCCESS);
 	API_CONN_OVER(end.connect, end.ep);
 	said = check_stderr_holds(who);

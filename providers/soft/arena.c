@@ -251,10 +251,10 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 	free(block);
 	if (!ok) {
 		log_limited(&none, 1,
-				 "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
-				 (unsigned long long)size, strerror(errno),
-				 errno == EFBIG ? "a file's length (ulimit -f), and start the program again" :
-					       "memory (ulimit -v)");
+			    "soft: cannot get %llu bytes of shared memory: %s; raise the limit of %s",
+			    (unsigned long long)size, strerror(errno),
+			    errno == EFBIG ? "a file's length (ulimit -f), and start the program again" :
+					  "memory (ulimit -v)");
 		return DATP_ERR_MEMORY;
 	}
 	if (mem->used_before && kind == SOFT_KIND_OTHER) {

@@ -403,10 +403,10 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	errno = 0;
 	if (!peer_setup(peer, intro)) {
 		log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s",
-				 (int)peer->process.pid,
-				 errno == ENOMEM ?
-				      "no room to map it; raise the limit of memory (ulimit -v)" :
-				      "is it of another OpenDAT version?");
+			    (int)peer->process.pid,
+			    errno == ENOMEM ?
+				 "no room to map it; raise the limit of memory (ulimit -v)" :
+				 "is it of another OpenDAT version?");
 		peer_delete(peer);
 		return NULL;
 	}

@@ -107,9 +107,9 @@ static void look(void *arg)
 
 	while ((sock = next_overdue(ia))) {
 		log_limited(&overdue, 2,
-				 "soft: process %d has not completed the handshake of a "
-				 "connection within %u ms; the connection is closed",
-				 (int)sock->pid, (unsigned int)ia->handshake_ms);
+			    "soft: process %d has not completed the handshake of a "
+			    "connection within %u ms; the connection is closed",
+			    (int)sock->pid, (unsigned int)ia->handshake_ms);
 		soft_conn_hangup(sock);
 	}
 }
@@ -202,9 +202,9 @@ static bool displace(struct soft_socket *sock)
 	if (!oldest)
 		return false;
 	log_limited(&full, 1,
-			 "soft: few file descriptors are left, and process %d has most of the connections that are not "
-			 "established; the oldest is closed",
-			 (int)oldest->pid);
+		    "soft: few file descriptors are left, and process %d has most of the connections that are not "
+		    "established; the oldest is closed",
+		    (int)oldest->pid);
 	soft_conn_hangup(oldest);
 	return true;
 }
@@ -285,7 +285,7 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 	if (!counted || !room_for(sock, all)) {
 		if (counted)
 			log_limited(&full, 1, "soft: no file descriptor for a connection of process %d, which is refused; "
-					"raise the limit (ulimit -n)", (int)sock->pid);
+				   "raise the limit (ulimit -n)", (int)sock->pid);
 		soft_conn_hangup(sock);
 		return false;
 	}
@@ -293,9 +293,9 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 	oldest = silent_begin(sock, most);
 	if (oldest) {
 		log_limited(&crowd, 1,
-				 "soft: on more than %u connections nothing has been received; the "
-				 "oldest, of process %d, is closed",
-				 most, (int)oldest->pid);
+			    "soft: on more than %u connections nothing has been received; the "
+			    "oldest, of process %d, is closed",
+			    most, (int)oldest->pid);
 		soft_conn_hangup(oldest);
 	}
 	return true;

@@ -51,9 +51,9 @@ bool soft_process_of(int fd, pid_t pid, struct soft_process *process)
 		process->handle = -1;
 		if (errno == EMFILE || errno == ENFILE)
 			log_limited(&full, 1,
-					 "soft: no file descriptor to find out which process %d is; a connection with it "
-					 "is refused; raise the limit (ulimit -n)",
-					 (int)pid);
+				    "soft: no file descriptor to find out which process %d is; a connection with it "
+				    "is refused; raise the limit (ulimit -n)",
+				    (int)pid);
 		return errno == ENOPROTOOPT;
 	}
 	process->serial = serial_of(process->handle);

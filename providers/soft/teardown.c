@@ -179,9 +179,9 @@ static void teardown_give_up(struct soft_ep *ep)
 	static struct log_limit kept;
 
 	log_limited(&kept, 2,
-			 "soft: process %d had not released a connection when that ended; is the process "
-			 "stopped? It cannot access registered memory any more",
-			 (int)ep->peer->process.pid);
+		    "soft: process %d had not released a connection when that ended; is the process "
+		    "stopped? It cannot access registered memory any more",
+		    (int)ep->peer->process.pid);
 	soft_port_leave(ep);
 }
 
@@ -490,9 +490,9 @@ void soft_ep_unanswered(struct soft_ep *ep)
 
 	if (!ep->failing)
 		log_limited(&silent, 1,
-				 "soft: process %d does not answer; is it stopped? The connection ends "
-				 "(peer_timeout=%u)",
-				 (int)ep->peer->process.pid, soft_ia(ep->base.obj.ia)->patience_ms);
+			    "soft: process %d does not answer; is it stopped? The connection ends "
+			    "(peer_timeout=%u)",
+			    (int)ep->peer->process.pid, soft_ia(ep->base.obj.ia)->patience_ms);
 	soft_ep_fail(ep);
 }
 

@@ -58,11 +58,11 @@ static void message_tell(struct soft_ep *ep)
 	ep->unready_told = ep->gen;
 	ep->unready_until = 0;
 	log_limited(&waits, 2,
-			 "soft: adapter %s: a message from process %d has waited %d ms for a receive on the endpoint %p, and "
-			 "goes on waiting; post one %s before the messages come: many RDMA devices do not wait, and end the "
-			 "connection, as strict=on does here (opendat-soft(7))",
-			 ep->base.obj.ia->name, (int)ep->peer->process.pid, SOFT_UNREADY_MS, (void *)&ep->base,
-			 ep->base.srq ? "to its SRQ" : "there");
+		    "soft: adapter %s: a message from process %d has waited %d ms for a receive on the endpoint %p, and "
+		    "goes on waiting; post one %s before the messages come: many RDMA devices do not wait, and end the "
+		    "connection, as strict=on does here (opendat-soft(7))",
+		    ep->base.obj.ia->name, (int)ep->peer->process.pid, SOFT_UNREADY_MS, (void *)&ep->base,
+		    ep->base.srq ? "to its SRQ" : "there");
 }
 
 /*

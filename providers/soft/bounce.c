@@ -211,7 +211,7 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 	q->write = !soft_is_read(q->r.op);
 	q->ordered = (q->r.op == DATP_RDMA_WRITE || q->r.op == DATP_WRITE_IMM) && q->offset + q->len == q->r.len;
 	if (q->r.op == DATP_SEND || q->r.op == DATP_SEND_INVALIDATE) {
-		if (q->tl.srq || !soft_receive_own(&q->sink, q->ep, q->r.msg) ||
+		if (!soft_receive_own(&q->sink, q->ep, q->r.msg) ||
 		    q->r.len > soft_sge_bytes(q->sink.sge, (int)q->sink.n) ||
 		    !soft_mr_owns_segments(ia, q->pz, q->sink.sge, q->sink.n, true))
 			return false;

@@ -241,7 +241,7 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 		static struct log_limit unmoved;
 
 		log_limited(&unmoved, 2, "soft: the kernel cannot move %llu bytes: error %d; was registered memory unmapped?",
-				 (unsigned long long)len, error);
+			    (unsigned long long)len, error);
 		*status = DAT_DTO_ERR_TRANSPORT;
 	}
 	return true;

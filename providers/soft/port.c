@@ -207,7 +207,7 @@ static enum datp_err receives_move(const struct soft_ep *ep, uint32_t most, stru
 
 		if (from->n > most)
 			return DATP_ERR_STATE;
-		soft_posted_put(soft_posted_at(receives, seq), from->tag, from->op, from->len, from->sge, from->n);
+		soft_posted_put(soft_posted_at(receives, seq), from->tag, from->sge, from->n);
 		soft_desc_fill(soft_port_desc(port, layout, seq), from->sge, from->n);
 	}
 	atomic_store_explicit(&port->rq_posted, rq->posted, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The segment lists of what this side has posted, in private memory. The port has them too, because the peer executes by them;
- * but the peer can write there. Invariant: a thread of this process accesses the memory of its own program only by the lists here.
+ * The segment lists of what an endpoint has posted, in private memory. The port has them too, because the other side executes by
+ * them; but a peer can write there. Invariant: a thread that works for this endpoint accesses its segments only by the lists here.
  *
  * A slot is written under the EP lock and read with or without it: then soft_posted_get() finds out whether the slot has been
  * used again meanwhile. The functions use the compiler's builtins, because the model checker replaces C11's atomics in the files
@@ -16,9 +16,9 @@
 
 struct soft_posted {
 	uint64_t tag; /* says which operation this is: SOFT_POSTED_TAG(); 0: none yet */
-	uint64_t len; /* the bytes that a request moves */
+	uint64_t len; /* of a request: the bytes that it moves */
 	uint32_t n;
-	uint8_t op; /* enum datp_op, enum datp_ext_op */
+	uint8_t op; /* of a request: enum datp_op, enum datp_ext_op */
 	struct datp_sge sge[];
 };
 
@@ -56,15 +56,14 @@ static inline const struct soft_posted *soft_posted_find(const struct soft_poste
 }
 
 /*
- * Writes a slot whose former operation has completed, which soft_ep.in_msg or soft_ep.sq_reaped says already. Each store is a
- * release: a reader that finds one of them also finds that the former operation has completed. EP lock
+ * Writes a slot whose former operation has completed, which soft_ep.in_msg or soft_ep.sq_reaped says already, or which was flushed
+ * at the end of a connection, when nobody else looks any more. Each store is a release: a reader that finds one of them also finds
+ * that the former operation has completed. EP lock
  */
-static inline __attribute__((always_inline)) void soft_posted_put(struct soft_posted *p, uint64_t tag, uint8_t op, uint64_t len,
-								  const struct datp_sge *iov, uint32_t n)
+static inline __attribute__((always_inline)) void soft_posted_put(struct soft_posted *p, uint64_t tag, const struct datp_sge *iov,
+								  uint32_t n)
 {
-	__atomic_store_n(&p->len, len, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->n, n, __ATOMIC_RELEASE);
-	__atomic_store_n(&p->op, op, __ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < n; i++) {
 		__atomic_store_n(&p->sge[i].lmr_context, iov[i].lmr_context, __ATOMIC_RELEASE);
 		__atomic_store_n(&p->sge[i].addr, iov[i].addr, __ATOMIC_RELEASE);

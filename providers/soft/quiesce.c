@@ -61,9 +61,10 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 }
 
 /*
- * Returns true if executing a request touches memory of ours by this context. The peer can write the
- * memory that the request lies in. If it forges the request, this process waits too little; but a peer
- * that does so could as well copy without an execution lock, which nobody waits for.
+ * Returns true if executing a request touches memory of ours by this context. A request of this side that has completed since the
+ * caller has looked touches nothing any more; one that has not been posted, whatever the port says, is not known. The peer can
+ * write the memory that its own request lies in. If it forges that, this process waits too little; but a peer that does so could
+ * as well copy without an execution lock, which nobody waits for.
  */
 static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
 			    uint32_t seq, uint32_t context)
@@ -71,7 +72,9 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 	struct soft_request r;
 	struct soft_sink sink;
 
-	if (!(q->ours ? soft_request_own(&r, ep, seq) : soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout)))
+	if (q->ours && !soft_request_own(&r, ep, seq))
+		return !soft_request_completed(ep, seq);
+	if (!q->ours && !soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout))
 		return true;
 	if (r.op == DATP_BIND)
 		return q->binds;
@@ -81,7 +84,7 @@ static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, 
 	if (r.op != DATP_SEND && r.op != DATP_SEND_INVALIDATE)
 		return context_opens(ia, r.remote.rmr_context, context);
 	/* with an SRQ this side executes the send; without a posted receive the send waits */
-	return !ep->layout.srq && soft_receive_own(&sink, ep, r.msg) && list_names(sink.sge, sink.n, context);
+	return soft_receive_own(&sink, ep, r.msg) && list_names(sink.sge, sink.n, context);
 }
 
 /*

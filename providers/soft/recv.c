@@ -452,10 +452,11 @@ bool soft_sq_flush(struct soft_ep *ep, bool late)
 	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_acquire);
 
 	/*
-	 * a request enters this queue only if all before it are finished, so the oldest unfinished
-	 * work request is the one that is done
+	 * A request enters this queue only if all before it are finished, so the oldest unfinished
+	 * work request is the one that is done. One that was posted when the connection had just ended is not in the queue,
+	 * whatever the peer has written there: it is left for the flush
 	 */
-	while (ep->sq_reaped != done && sq->finished != sq->posted) {
+	while (ep->sq_reaped != done && sq->finished != sq->posted && soft_request_is_kept(ep, ep->sq_reaped)) {
 		const struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, ep->sq_reaped);
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
 		uint8_t status = soft_status(SOFT_ONCE(e->status));

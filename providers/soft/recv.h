@@ -105,7 +105,7 @@ static inline __attribute__((always_inline)) void soft_desc_fill(struct soft_des
 static inline __attribute__((always_inline)) void
 soft_desc_post(struct soft_ep *ep, uint32_t seq, const struct datp_sge *iov, int n)
 {
-	soft_posted_put(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), DATP_RECV, 0, iov, (uint32_t)n);
+	soft_posted_put(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), iov, (uint32_t)n);
 	soft_desc_fill(soft_port_desc(ep->port, &ep->layout, seq), iov, (uint32_t)n);
 	/* release: publishes the descriptor; exec_send() acquires it */
 	atomic_store_explicit(&ep->port->rq_posted, seq + 1, memory_order_release);

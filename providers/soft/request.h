@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Copies of the requests and receives in a port. Both sides can write to that memory, and a faulty
- * peer may do so at any time: so a request is copied, and the copy is both checked and used. What names memory of
- * this side comes from private memory (posted.h).
+ * peer may do so at any time: so a request is copied, and the copy is both checked and used. The segments of this
+ * side come from private memory (posted.h).
  */
 #ifndef SOFT_REQUEST_H
 #define SOFT_REQUEST_H
@@ -44,9 +44,8 @@ static inline bool soft_sge_copy(struct datp_sge *to, const struct datp_sge *fro
 	return true;
 }
 
-/* Copies a request. Returns false if an entry cannot have as many segments as it says. */
-static inline bool soft_request_copy(struct soft_request *r, const struct soft_sqe *e,
-				     const struct soft_layout *layout)
+/* Copies what a request has beside its list. */
+static inline void soft_request_head(struct soft_request *r, const struct soft_sqe *e)
 {
 	r->op = SOFT_ONCE(e->op);
 	r->solicited = SOFT_ONCE(e->solicited);
@@ -61,6 +60,15 @@ static inline bool soft_request_copy(struct soft_request *r, const struct soft_s
 	r->imm = e->imm;
 	r->operand = e->operand;
 	r->swap = e->swap;
+	/* from here on the compiler must not read the original, because the peer may have changed it */
+	__asm__ volatile("" : : : "memory");
+}
+
+/* Copies a request. Returns false if an entry cannot have as many segments as it says. */
+static inline bool soft_request_copy(struct soft_request *r, const struct soft_sqe *e,
+				     const struct soft_layout *layout)
+{
+	soft_request_head(r, e);
 	return soft_sge_copy(r->sge, e->sge, r->n, layout->sq_stride, sizeof *e);
 }
 
@@ -70,6 +78,13 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
 {
 	sink->n = SOFT_ONCE(desc->n);
 	return soft_sge_copy(sink->sge, desc->sge, sink->n, layout->rq_stride, sizeof *desc);
+}
+
+/* Returns true if this side's request at `seq` has completed, so that its memory is not accessed any more. No lock. */
+static inline bool soft_request_completed(const struct soft_ep *ep, uint32_t seq)
+{
+	/* relaxed: comes after the caller's loads of a slot that was used again, which acquire; see soft_posted_put() */
+	return (int32_t)(seq - __atomic_load_n(&ep->sq_reaped, __ATOMIC_RELAXED)) < 0;
 }
 
 /*
@@ -82,24 +97,26 @@ static inline bool soft_request_own(struct soft_request *r, const struct soft_ep
 	/* relaxed: constant while the connection lasts */
 	uint64_t tag = SOFT_POSTED_TAG(atomic_load_explicit(&ep->gen, memory_order_relaxed), seq);
 
-	if (!own || !soft_request_copy(r, soft_port_sqe(ep->port, &ep->layout, seq), &ep->layout) ||
-	    !soft_posted_get(own, tag, r->sge, SOFT_MAX_IOV, &r->n))
+	if (!own)
+		return false;
+	soft_request_head(r, soft_port_sqe(ep->port, &ep->layout, seq));
+	if (!soft_posted_get(own, tag, r->sge, SOFT_MAX_IOV, &r->n))
 		return false;
 	r->op = __atomic_load_n(&own->op, __ATOMIC_ACQUIRE);
 	r->len = __atomic_load_n(&own->len, __ATOMIC_ACQUIRE);
-	/* relaxed: comes after the loads above, which acquire; see soft_posted_put() */
-	return (int32_t)(seq - __atomic_load_n(&ep->sq_reaped, __ATOMIC_RELAXED)) >= 0;
+	return !soft_request_completed(ep, seq);
 }
 
 /*
- * Copies the list of the receive that this side has posted for message number `msg`. Returns false if there is none, or if it
- * has completed. No lock.
+ * Copies the list of the receive that this side has posted for message number `msg`. Returns false if there is none, as always
+ * with an SRQ, or if it has completed. No lock.
  */
 static inline bool soft_receive_own(struct soft_sink *sink, const struct soft_ep *ep, uint32_t msg)
 {
 	uint32_t seq = ep->layout.rq_base + msg;
 
-	return soft_posted_get(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), sink->sge, SOFT_MAX_IOV, &sink->n) &&
+	return !ep->layout.srq &&
+	       soft_posted_get(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), sink->sge, SOFT_MAX_IOV, &sink->n) &&
 	       /* relaxed: as in soft_request_own() */
 	       (int32_t)(msg - __atomic_load_n(&ep->in_msg, __ATOMIC_RELAXED)) >= 0;
 }

@@ -132,11 +132,7 @@ static void slot_warm(struct soft_ia *ia, uint64_t len)
 		soft_own(slot + at);
 }
 
-/*
- * Fills a cell. Several segments are gathered in a buffer first, because a cell is written in an
- * order of its own. A segment may be longer than the message, if it comes from a queue that the
- * peer has written to.
- */
+/* Fills a cell. Several segments are gathered in a buffer first, because a cell is written in an order of its own. */
 static void cell_gather(struct soft_cell *cell, const struct datp_sge *iov, int n, uint64_t len)
 {
 	unsigned char whole[SOFT_INLINE];
@@ -285,7 +281,10 @@ static bool queue_empty(struct soft_ep *ep, const struct datp_wqe *wqe)
 	return soft_send_is_next(ep, wqe->seq);
 }
 
-/* Begins each post that does not end with soft_next_done(). Returns whether the request can be posted. */
+/*
+ * Begins each post that does not end with soft_next_done(), and gives the endpoint its private lists of requests, if it has none:
+ * a Send may turn out to need them when it has found no cell. Returns whether the request can be posted.
+ */
 static inline enum datp_err post_begin(struct soft_ep *ep, const struct datp_wqe *wqe, const struct datp_sge *iov, int n)
 {
 	enum datp_err err = ep->requests.slots ? DATP_OK : soft_posted_alloc(&ep->requests);

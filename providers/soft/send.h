@@ -128,7 +128,21 @@ static inline __attribute__((always_inline)) void soft_request_keep(struct soft_
 	/* relaxed: written under the EP lock */
 	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
 
-	soft_posted_put(soft_posted_at(&ep->requests, seq), SOFT_POSTED_TAG(gen, seq), op, len, iov, n);
+	struct soft_posted *p = soft_posted_at(&ep->requests, seq);
+
+	/* release, both: as in soft_posted_put() */
+	__atomic_store_n(&p->op, op, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->len, len, __ATOMIC_RELEASE);
+	soft_posted_put(p, SOFT_POSTED_TAG(gen, seq), iov, n);
+}
+
+/* Returns true if this side has put a request into the port's queue at `seq`. EP lock. */
+static inline bool soft_request_is_kept(const struct soft_ep *ep, uint32_t seq)
+{
+	/* relaxed: written under the EP lock */
+	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
+
+	return ep->requests.slots && soft_posted_at(&ep->requests, seq)->tag == SOFT_POSTED_TAG(gen, seq);
 }
 
 /*

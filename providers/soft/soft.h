@@ -261,8 +261,10 @@ struct soft_ep {
 	struct soft_port *port;
 	struct soft_layout layout; /* of the port; it changes only with the port */
 	/*
-	 * Of the same sizes as the port's queues. With an SRQ `receives` has one slot, for the receive that was taken last.
-	 * `requests` has no slots until the first request that may go into the port's queue, because many endpoints post none.
+	 * Of the same sizes as the port's queues. The slots are written under the EP lock, and read without it by
+	 * soft_request_own() and soft_receive_own(); the rings change only while there is no connection. With an SRQ `receives`
+	 * has one slot, for the receive that was taken last. `requests` has no slots until the first request that may go into
+	 * the port's queue, because many endpoints post none.
 	 */
 	struct soft_posted_ring receives, requests;
 

@@ -160,7 +160,7 @@ struct datp_wqe *soft_srq_take(struct soft_ep *ep, const struct datp_sge **sge, 
 		datp_srq_take(wqe, &ep->base);
 		/* a copy: the entry is free from now on */
 		taken = soft_posted_at(&ep->receives, 0);
-		soft_posted_put(taken, 0, DATP_RECV, 0, e->sge, (uint32_t)e->n);
+		soft_posted_put(taken, 0, e->sge, (uint32_t)e->n);
 		*sge = taken->sge;
 		*count = e->n;
 		*pz = soft_pz_id(srq->base.pz);

@@ -70,6 +70,12 @@ static void make(struct soft_ep *ep, struct soft_ia *ia)
 	soft_port_begin(ep);
 }
 
+static void unmake(struct soft_ep *ep)
+{
+	soft_posted_fini(&ep->receives);
+	soft_posted_fini(&ep->requests);
+}
+
 /* Connects the endpoint to the other one: sets the fields that soft_ep_open() sets. */
 static void join(struct soft_ep *ep, struct soft_ep *to, struct soft_peer *peer)
 {
@@ -135,6 +141,8 @@ static void ask_close(void)
 	free(t.local);
 	close(t.link.fd);
 	soft_mr_fini(t.there);
+	unmake(&t.asker);
+	unmake(&t.owner);
 	soft_ports_fini(t.there);
 	soft_ports_fini(t.here);
 	soft_arena_put(t.here->arena);
@@ -309,7 +317,7 @@ static void bytes_travel_both_ways_in_every_length(void)
 	finish();
 }
 
-/* Posts a receive of two segments at the side that answers. */
+/* Posts a receive of two segments at the side that answers. The peer overwrites what is in the port. */
 static void post_receive(unsigned char *first, unsigned char *second, size_t len)
 {
 	const struct datp_sge list[] = {
@@ -318,6 +326,7 @@ static void post_receive(unsigned char *first, unsigned char *second, size_t len
 	};
 
 	soft_desc_post(&t.owner, t.owner.layout.rq_base, list, 2);
+	soft_port_desc(t.owner.port, &t.owner.layout, t.owner.layout.rq_base)->sge[0].addr = (uintptr_t)t.memory + 9000;
 }
 
 static void lists_on_both_sides_are_walked(void)

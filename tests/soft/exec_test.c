@@ -77,6 +77,10 @@ static void exec_close(void)
 {
 	if (!t.ia)
 		return;
+	for (struct soft_ep *const *ep = (struct soft_ep *const[]){ &t.owner, &t.remote, &t.old, NULL }; *ep; ep++) {
+		soft_posted_fini(&(*ep)->receives);
+		soft_posted_fini(&(*ep)->requests);
+	}
 	soft_arena_put(t.ia->arena);
 	soft_ports_fini(t.ia);
 	free(t.ring);

@@ -442,6 +442,25 @@ static void bind_of_another_rmr_does_not_count(void)
 	writer_ends();
 }
 
+/* A thread of this process has completed a request, and has not yet said so in the port: it holds up nothing either. */
+static void request_that_has_just_completed_does_not_count(void)
+{
+	struct soft_ep *ep;
+
+	open_with(LONG_MS);
+	writer_begins_with(buf.rmr_context);
+	ep = soft_of(&writer.a);
+	soft_sq_reaped(ep, ep->sq_reaped + 1);
+	began = check_now_ms();
+	where.segment_length = 0;
+	bind_rmr(&pair.b, 4);
+	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
+	at_once("the unbind completed");
+	CHECK(writer_may_write());
+	soft_sq_reaped(ep, ep->sq_reaped - 1);
+	writer_ends();
+}
+
 /* The connection ends meanwhile. What has arrived completes; the service thread does not wait. */
 static void peer_ends_the_connection(void)
 {
@@ -816,6 +835,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(peer_ends_the_connection_of_an_unbind_and_the_bound_passes),
 	CHECK_TEST(this_side_ends_the_connection_of_an_unbind),
 	CHECK_TEST(bind_of_another_rmr_does_not_count),
+	CHECK_TEST(request_that_has_just_completed_does_not_count),
 	CHECK_TEST(peer_ends_the_connection),
 	CHECK_TEST(peer_ends_the_connection_and_the_bound_passes),
 	CHECK_TEST(this_side_ends_the_connection),

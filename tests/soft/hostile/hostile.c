@@ -92,6 +92,7 @@ static void memory_lay_out(struct hostile_memory *m, size_t mr, size_t slots, si
 	m->header->slots = ref_of(m, m->at + slots, SLOTS * (sizeof(struct soft_slot) + SLOT));
 	m->ring->mask = CELLS - 1;
 	m->port->open = 1;
+	m->port->exec_lock = SOFT_EXEC_NEXT(0, 1); /* the victim may execute requests */
 	memory_fill(m);
 }
 

@@ -168,6 +168,34 @@ static void redirect_receive(struct hostile *h, const struct target *target)
 	hostile_publish(h, hostile_reserve(h));
 }
 
+/* It sends a long message, which the victim fetches when it posts another receive. */
+static void redirect_fetch(struct hostile *h, const struct target *target)
+{
+	struct soft_sqe *e = soft_port_sqe(h->own.port, &h->own.layout, 0);
+	struct soft_desc *desc = hostile_receive_of_victim(h, 0);
+
+	desc->sge[0].addr = target->secret;
+	desc->sge[0].lmr_context = target->context;
+	memset(hostile_data, SENT, sizeof(hostile_data));
+	*e = (struct soft_sqe){ .op = DATP_SEND, .n = 1, .len = SIZE };
+	e->sge[0] = (struct datp_sge){ HOSTILE_CONTEXT(1), 0, (uintptr_t)hostile_data, SIZE };
+	atomic_store(&h->own.port->waits, 1);
+	atomic_store(&h->own.port->sq_posted, 1);
+}
+
+static void message_is_fetched_to_where_it_was_posted(void)
+{
+	connect_to(redirect_fetch);
+	REQUIRE_DAT(api_recv(victim.end.ep, &posted, 0, SIZE, 1), DAT_SUCCESS);
+	victim_accepts();
+	let_it_attack();
+	REQUIRE_DAT(api_recv(victim.end.ep, &posted, 0, SHORT, 2), DAT_SUCCESS);
+	API_DTO(victim.end.recv, victim.end.ep, 1, DAT_DTO_SUCCESS, SIZE);
+	for (uint32_t i = 0; i < SIZE; i++)
+		REQUIRE_EQ_INT(((unsigned char *)posted.mem)[i], SENT);
+	nothing_is_stolen();
+}
+
 static void message_arrives_where_it_was_posted(void)
 {
 	connect_to(redirect_receive);
@@ -184,6 +212,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(read_writes_where_it_was_posted),
 	CHECK_TEST(send_does_not_become_a_read),
 	CHECK_TEST(message_arrives_where_it_was_posted),
+	CHECK_TEST(message_is_fetched_to_where_it_was_posted),
 	CHECK_END
 };
 

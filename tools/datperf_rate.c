@@ -78,8 +78,8 @@ static int connect_once(struct perf_session *s, uint64_t number)
 }
 
 /*
- * A posted Receive lets the reply leave at once. Over iWARP the provider holds it back for a while if there is none, because the
- * peer's first message could find no Receive there, and the rate would be that of this wait.
+ * If a Receive is posted, the reply leaves at once. If no Receive is posted, the provider holds the reply back for a while over
+ * iWARP, because the peer's first message could find no Receive; then this test would measure that wait.
  */
 static int await_flush(struct perf_link *l)
 {

@@ -6,9 +6,9 @@
  * closed. The number of connections without a request is limited, too: beyond it the oldest is closed, since an honest peer
  * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit. So when
  * few descriptors are left, a connection that comes in displaces the oldest ones of the process that has most of all these
- * connections, if that is another process with more; otherwise it is closed itself. If each process has one, those give way that
- * have waited for a long time. A connection that has been accepted is not displaced, because it has a time limit. All processes
- * of other PID namespaces count as one.
+ * connections, if that is another process with more; otherwise it is closed itself. If each process has only one, the
+ * connections that have waited for a long time give way. A connection that has been accepted is not displaced, because it has a
+ * time limit. All processes of other PID namespaces count as one.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */

@@ -92,6 +92,7 @@ static enum datp_err lists_make(const struct datp_ep *ep, const struct soft_layo
 	return soft_posted_alloc(receives);
 }
 
+/* Frees the lists, whether or not lists_make() has succeeded. */
 static void lists_free(struct soft_posted_ring *receives, struct soft_posted_ring *requests)
 {
 	soft_posted_fini(receives);
@@ -230,12 +231,10 @@ enum datp_err soft_ep_modify(struct datp_ep *base, const struct datp_ep *next)
 	if (err)
 		return err;
 	err = lists_make(next, &layout, &receives, &requests);
-	if (!err) {
+	if (!err)
 		err = receives_move(ep, (uint32_t)next->attr.max_recv_iov, mem.addr, &layout, &receives);
-		if (err)
-			lists_free(&receives, &requests);
-	}
 	if (err) {
+		lists_free(&receives, &requests);
 		soft_arena_free(ia, &mem);
 		return err;
 	}

@@ -80,6 +80,38 @@ static inline bool soft_sink_copy(struct soft_sink *sink, const struct soft_desc
 	return soft_sge_copy(sink->sge, desc->sge, sink->n, layout->rq_stride, sizeof *desc);
 }
 
+/* What the private list of this side's request at `seq` is marked with. */
+static inline __attribute__((always_inline)) uint64_t soft_request_tag(const struct soft_ep *ep, uint32_t seq)
+{
+	/* relaxed: constant while the connection lasts */
+	return SOFT_POSTED_TAG(atomic_load_explicit(&ep->gen, memory_order_relaxed), seq);
+}
+
+/* Notes that the requests before `reaped` have completed. EP lock. */
+static inline __attribute__((always_inline)) void soft_sq_reaped(struct soft_ep *ep, uint32_t reaped)
+{
+	/* relaxed: soft_posted_put() releases it */
+	__atomic_store_n(&ep->sq_reaped, reaped, __ATOMIC_RELAXED);
+}
+
+/* Keeps the list of the request that is put into the port's queue at `seq`, before it is published there. EP lock. */
+static inline __attribute__((always_inline)) void soft_request_keep(struct soft_ep *ep, uint32_t seq, uint8_t op, uint64_t len,
+								    const struct datp_sge *iov, uint32_t n)
+{
+	struct soft_posted *p = soft_posted_at(&ep->requests, seq);
+
+	/* release, both: as in soft_posted_put() */
+	__atomic_store_n(&p->op, op, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->len, len, __ATOMIC_RELEASE);
+	soft_posted_put(p, soft_request_tag(ep, seq), iov, n);
+}
+
+/* Returns true if this side has put a request into the port's queue at `seq`. EP lock. */
+static inline bool soft_request_is_kept(const struct soft_ep *ep, uint32_t seq)
+{
+	return ep->requests.slots && soft_posted_at(&ep->requests, seq)->tag == soft_request_tag(ep, seq);
+}
+
 /* Returns true if this side's request at `seq` has completed, so that its memory is not accessed any more. No lock. */
 static inline bool soft_request_completed(const struct soft_ep *ep, uint32_t seq)
 {
@@ -94,13 +126,11 @@ static inline bool soft_request_completed(const struct soft_ep *ep, uint32_t seq
 static inline bool soft_request_own(struct soft_request *r, const struct soft_ep *ep, uint32_t seq)
 {
 	const struct soft_posted *own = soft_posted_find(&ep->requests, seq);
-	/* relaxed: constant while the connection lasts */
-	uint64_t tag = SOFT_POSTED_TAG(atomic_load_explicit(&ep->gen, memory_order_relaxed), seq);
 
 	if (!own)
 		return false;
 	soft_request_head(r, soft_port_sqe(ep->port, &ep->layout, seq));
-	if (!soft_posted_get(own, tag, r->sge, SOFT_MAX_IOV, &r->n))
+	if (!soft_posted_get(own, soft_request_tag(ep, seq), r->sge, SOFT_MAX_IOV, &r->n))
 		return false;
 	r->op = __atomic_load_n(&own->op, __ATOMIC_ACQUIRE);
 	r->len = __atomic_load_n(&own->len, __ATOMIC_ACQUIRE);
@@ -108,8 +138,8 @@ static inline bool soft_request_own(struct soft_request *r, const struct soft_ep
 }
 
 /*
- * Copies the list of the receive that this side has posted for message number `msg`. Returns false if there is none, as always
- * with an SRQ, or if it has completed. No lock.
+ * Copies the list of the receive that this side has posted for message number `msg`. Returns false if this side has posted no
+ * such receive, or if the receive has completed. An endpoint with an SRQ has no receives of its own. No lock.
  */
 static inline bool soft_receive_own(struct soft_sink *sink, const struct soft_ep *ep, uint32_t msg)
 {
@@ -117,7 +147,7 @@ static inline bool soft_receive_own(struct soft_sink *sink, const struct soft_ep
 
 	return !ep->layout.srq &&
 	       soft_posted_get(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), sink->sge, SOFT_MAX_IOV, &sink->n) &&
-	       /* relaxed: as in soft_request_own() */
+	       /* relaxed: as in soft_request_completed() */
 	       (int32_t)(msg - __atomic_load_n(&ep->in_msg, __ATOMIC_RELAXED)) >= 0;
 }
 

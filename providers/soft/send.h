@@ -4,6 +4,7 @@
 #define SOFT_SEND_H
 
 #include "cq.h"
+#include "request.h"
 #include "soft.h"
 #include "xfer.h"
 
@@ -112,37 +113,6 @@ static inline __attribute__((always_inline)) bool soft_send_is_next(const struct
 static inline bool soft_requests_done(const struct soft_ep *ep)
 {
 	return soft_send_is_next(ep, ep->base.sq.posted);
-}
-
-/* Notes that the requests before `reaped` have completed. EP lock. */
-static inline __attribute__((always_inline)) void soft_sq_reaped(struct soft_ep *ep, uint32_t reaped)
-{
-	/* relaxed: soft_posted_put() releases it */
-	__atomic_store_n(&ep->sq_reaped, reaped, __ATOMIC_RELAXED);
-}
-
-/* Keeps the list of the request that is put into the port's queue at `seq`, before it is published there. EP lock. */
-static inline __attribute__((always_inline)) void soft_request_keep(struct soft_ep *ep, uint32_t seq, uint8_t op, uint64_t len,
-								    const struct datp_sge *iov, uint32_t n)
-{
-	/* relaxed: written under the EP lock */
-	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
-
-	struct soft_posted *p = soft_posted_at(&ep->requests, seq);
-
-	/* release, both: as in soft_posted_put() */
-	__atomic_store_n(&p->op, op, __ATOMIC_RELEASE);
-	__atomic_store_n(&p->len, len, __ATOMIC_RELEASE);
-	soft_posted_put(p, SOFT_POSTED_TAG(gen, seq), iov, n);
-}
-
-/* Returns true if this side has put a request into the port's queue at `seq`. EP lock. */
-static inline bool soft_request_is_kept(const struct soft_ep *ep, uint32_t seq)
-{
-	/* relaxed: written under the EP lock */
-	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
-
-	return ep->requests.slots && soft_posted_at(&ep->requests, seq)->tag == SOFT_POSTED_TAG(gen, seq);
 }
 
 /*

@@ -77,14 +77,19 @@ static void accept_one(void)
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-static void connects(void *arg)
+static void connect_to_parent(void)
 {
 	struct api_offer there;
 
-	(void)arg;
 	check_get(CHECK_PARENT, &there, sizeof there);
 	open_side();
 	api_connect_to(&end, &there.address, there.qual);
+}
+
+static void connects(void *arg)
+{
+	(void)arg;
+	connect_to_parent();
 	leave_a_child();
 }
 
@@ -121,13 +126,10 @@ static void *goes_on(void *arg)
 
 static void loses_its_first_thread(void *arg)
 {
-	struct api_offer there;
 	pthread_t thread;
 
 	(void)arg;
-	check_get(CHECK_PARENT, &there, sizeof there);
-	open_side();
-	api_connect_to(&end, &there.address, there.qual);
+	connect_to_parent();
 	REQUIRE(pthread_create(&thread, NULL, goes_on, NULL) == 0);
 	syscall(SYS_exit, 0);
 }
@@ -147,12 +149,8 @@ static void does_not_confirm(void *arg)
 
 static void connects_and_goes(void *arg)
 {
-	struct api_offer there;
-
 	(void)arg;
-	check_get(CHECK_PARENT, &there, sizeof there);
-	open_side();
-	api_connect_to(&end, &there.address, there.qual);
+	connect_to_parent();
 	REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	api_close();
@@ -249,7 +247,7 @@ static void a_peer_dies_before_its_confirmation(void)
 	want_service();
 }
 
-/* Its handle is that of the thread that has ended, whose number is that of the process. */
+/* The first thread has ended. The handle of the process was made for that thread, which has the number of the process. */
 static void a_peer_without_its_first_thread_lives(void)
 {
 	pid_t peer = peers_make(loses_its_first_thread);

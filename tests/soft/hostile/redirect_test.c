@@ -20,9 +20,10 @@ struct target {
 	uint32_t context;
 };
 
-/* What it writes, and how much of the secret has come. */
+/* What an attacker writes while an operation of the victim waits. */
 typedef void attack_fn(struct hostile *h, const struct target *target);
 
+/* Connects, makes that attack, and counts the bytes of the secret that have come. */
 static void attack(void *arg)
 {
 	struct target target;
@@ -117,13 +118,19 @@ static void send_that_waits(void)
 	REQUIRE_DAT(api_send(victim.end.ep, &posted, 0, SIZE, 1, 0), DAT_SUCCESS);
 }
 
-static void send_reads_what_was_posted(void)
+/* The send is executed when the next one is posted. */
+static void send_under(attack_fn *what)
 {
-	connect_to(redirect_first);
+	connect_to(what);
 	send_that_waits();
 	let_it_attack();
 	REQUIRE_DAT(api_send(victim.end.ep, &posted, 0, SHORT, 2, 0), DAT_SUCCESS);
 	API_DTO(victim.end.request, victim.end.ep, 1, DAT_DTO_SUCCESS, SIZE);
+}
+
+static void send_reads_what_was_posted(void)
+{
+	send_under(redirect_first);
 	nothing_is_stolen();
 }
 
@@ -147,11 +154,7 @@ static void read_writes_where_it_was_posted(void)
 
 static void send_does_not_become_a_read(void)
 {
-	connect_to(turn_round);
-	send_that_waits();
-	let_it_attack();
-	REQUIRE_DAT(api_send(victim.end.ep, &posted, 0, SHORT, 2, 0), DAT_SUCCESS);
-	API_DTO(victim.end.request, victim.end.ep, 1, DAT_DTO_SUCCESS, SIZE);
+	send_under(turn_round);
 	for (uint32_t i = 0; i < SIZE; i++)
 		REQUIRE_EQ_INT(((unsigned char *)posted.mem)[i], OWN);
 	nothing_is_stolen();

@@ -93,6 +93,14 @@ static const void *want_blob(unsigned int i, size_t size)
 	return remote.in.blobs[i].at;
 }
 
+/* Returns the private data of the message, which are blob i, or NULL if it is empty. A provider reads `size` bytes of them. */
+static DAT_PVOID want_private_data(unsigned int i, DAT_COUNT size)
+{
+	if (i >= remote.in.blob_count)
+		garbage();
+	return remote.in.blobs[i].size ? (DAT_PVOID)(uintptr_t)want_blob(i, size > 0 ? (size_t)size : 0) : NULL;
+}
+
 static DAT_RETURN made(DAT_RETURN ret, const DAT_HANDLE *handle)
 {
 	answer(ret == DAT_SUCCESS ? place_of(*handle) : 0);
@@ -247,10 +255,7 @@ static DAT_RETURN ep_step(void)
 	memset(&address, 0, sizeof(address));
 	memcpy(&address, remote.in.blobs[0].at, remote.in.blobs[0].size);
 	return dat_ep_connect(H(0), (DAT_IA_ADDRESS_PTR)&address, W(1), (DAT_TIMEOUT)W(2),
-			      (DAT_COUNT)W(3),
-			      remote.in.blobs[1].size ? (DAT_PVOID)(uintptr_t)remote.in.blobs[1].at
-						   : NULL,
-			      (DAT_QOS)W(4), (DAT_CONNECT_FLAGS)W(5));
+			      (DAT_COUNT)W(3), want_private_data(1, (DAT_COUNT)W(3)), (DAT_QOS)W(4), (DAT_CONNECT_FLAGS)W(5));
 }
 
 static DAT_RETURN cr_query(void)
@@ -287,13 +292,7 @@ static DAT_RETURN sp_step(void)
 		return made(ret, &sp);
 	case STEP_RSP_FREE: return dat_rsp_free(H(0));
 	case STEP_CR_QUERY: return cr_query();
-	case STEP_CR_ACCEPT:
-		if (remote.in.blob_count != 1)
-			garbage();
-		return dat_cr_accept(H(0), H(1), (DAT_COUNT)W(2),
-				     remote.in.blobs[0].size
-					     ? (DAT_PVOID)(uintptr_t)remote.in.blobs[0].at
-					     : NULL);
+	case STEP_CR_ACCEPT: return dat_cr_accept(H(0), H(1), (DAT_COUNT)W(2), want_private_data(0, (DAT_COUNT)W(2)));
 	default: return api_cr_reject(H(0));
 	}
 }

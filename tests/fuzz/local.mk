@@ -4,7 +4,7 @@
 FUZZ_FILES = tests/fuzz/conf_fuzz.c registry/conf.c registry/conf_ini.c
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c log/near.c
-FUZZ_REMOTE = tests/fuzz/remote_fuzz.c conform/remote_wire.c
+FUZZ_REMOTE = tests/fuzz/remote_fuzz.c tests/fuzz/served.c conform/remote_wire.c
 FUZZ_CTL = tests/fuzz/ctl_fuzz.c tools/datperf_ctl.c tools/datperf_clock.c
 FUZZ_WIRE = tests/fuzz/wire_fuzz.c providers/rdma/rdma_wire.c providers/rdma/rdma_parts.c
 FUZZ_CC_LINE = $(FUZZ_CC) -std=gnu11 -D_GNU_SOURCE -I$(srcdir) -I. -I$(srcdir)/include $(WARN_CFLAGS) $(FUZZ_CFLAGS)
@@ -20,7 +20,7 @@ endif
 tests/fuzz/files_fuzz: $(FUZZ_REGISTRY) registry/conf.h
 	$(AM_V_at)$(MKDIR_P) tests/fuzz
 	$(AM_V_GEN)$(FUZZ_CC_LINE) -DSYSCONFDIR='"/nowhere"' $(INIH_CFLAGS) -o $@ $(FUZZ_REGISTRY:%=$(srcdir)/%) $(INIH_LIBS)
-tests/fuzz/remote_fuzz: $(FUZZ_REMOTE) conform/remote.h conform/conform.h conform/api.h
+tests/fuzz/remote_fuzz: $(FUZZ_REMOTE) tests/fuzz/served.h conform/remote_serve.c conform/remote.h conform/conform.h conform/api.h
 	$(AM_V_at)$(MKDIR_P) tests/fuzz
 	$(AM_V_GEN)$(FUZZ_CC_LINE) -I$(srcdir)/conform -o $@ $(FUZZ_REMOTE:%=$(srcdir)/%)
 tests/fuzz/ctl_fuzz: $(FUZZ_CTL) tools/datperf.h tools/cli.h
@@ -39,6 +39,7 @@ if !SANITIZED
 TESTS += tests/fuzz/conf_fuzz.sh tests/fuzz/fuzz.sh tests/fuzz/handshake_fuzz.sh
 endif
 EXTRA_DIST += tests/fuzz/fuzz.sh tests/fuzz/found tests/fuzz/files_fuzz.c tests/fuzz/remote_fuzz.c tests/fuzz/ctl_fuzz.c tests/fuzz/wire_fuzz.c
+EXTRA_DIST += tests/fuzz/served.c tests/fuzz/served.h
 EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dict tests/fuzz/corpus
 
 # The handshake of the soft provider. The provider's sources are compiled anew with sanitizers; libdatp is linked as it is, without.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libFuzzer target for the messages between two datconforms (remote_wire.c): the bytes of an input come
- * over a connection that then ends.
+ * libFuzzer target for what datconform hears from another one. An input whose first byte is 0, as of each message that is not too
+ * long, comes over a connection that then ends (remote_wire.c). Of any other input messages are made that are well formed, and the
+ * process on the other side takes them (served.c).
  *
- * Invariant checked: a message that is taken lies in the buffer it was given, and goes out as it
+ * Invariant checked here: a message that is taken lies in the buffer it was given, and goes out as it
  * came in.
  */
 #include <stdint.h>
@@ -16,10 +17,9 @@
 #define REMOTE_PLAIN
 #include "conform.h"
 #include "remote.h"
+#include "served.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define DEMAND(x) do { if (!(x)) abort(); } while (0)
 
 /* Replaces the function of judge.c, which is not linked here. */
 uint64_t judge_now_ms(void)
@@ -60,7 +60,7 @@ static void again_check(const struct remote_message *m)
 	close(fds[1]);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void wire(const uint8_t *data, size_t size)
 {
 	unsigned char *bytes = malloc(REMOTE_BYTES);
 	struct remote_message message;
@@ -76,5 +76,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	close(fds[1]);
 	free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size && data[0])
+		served(data, size);
+	else
+		wire(data, size);
 	return 0;
 }

@@ -38,7 +38,7 @@ LONGEST_TESTS = tests/conform/server tests/tools/datperf tests/fuzz/conf_fuzz te
 	tests/install/install tests/soft/model_test tests/soft/model_mix_test tests/soft/model_srq_test tests/man/html tests/conform/mutants \
 	tests/tools/datperf_ends tests/tools/datctl_check tests/man/pages tests/sdk/path tests/soft/bounce \
 	tests/soft/model_bias_test tests/tools/datperf_plot tests/sdk/wrapped tests/conform/soft0 \
-	tests/soft/hostile/scribble_test tests/soft/stop_test
+	tests/soft/hostile/scribble_test tests/dat20/stop_test tests/soft/stop_test
 TESTS_RULE = check-TESTS
 $(TESTS_RULE): TEST_LOGS := $(foreach test,$(LONGEST_TESTS:=.log),$(filter $(test),$(TEST_LOGS))) \
 	$(filter-out $(LONGEST_TESTS:=.log),$(TEST_LOGS))

@@ -43,6 +43,13 @@ tests_dat20_invalidate_test_LDADD = libdat2.la
 EXTRA_tests_dat20_invalidate_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/invalidate_test
 
+check_PROGRAMS += tests/dat20/stop_test
+tests_dat20_stop_test_SOURCES = tests/dat20/stop_test.c
+tests_dat20_stop_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -D_GNU_SOURCE
+tests_dat20_stop_test_LDADD = $(HARNESS_LIBS) libdat2.la
+EXTRA_tests_dat20_stop_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/stop_test
+
 # The template for providers, built from this SDK, whose DATP_PROVIDER() generates functions for 2.0, and from SDK 0.7, which had none.
 check_LTLIBRARIES += template20.la template_sdk07.la
 template20_la_SOURCES = sdk/template/template.c

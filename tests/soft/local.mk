@@ -98,6 +98,7 @@ SOFT_API_TESTS = \
 	tests/soft/steady_test \
 	tests/soft/silent_test \
 	tests/soft/stop_test \
+	tests/soft/stop_conn_test \
 	tests/soft/storm_test \
 	tests/soft/unready_test \
 	tests/soft/withheld_test \
@@ -244,6 +245,9 @@ tests_soft_storm_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_stop_test_SOURCES = tests/soft/stop_test.c
 tests_soft_stop_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_stop_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_stop_conn_test_SOURCES = tests/soft/stop_conn_test.c
+tests_soft_stop_conn_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_stop_conn_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_thread_test_SOURCES = tests/soft/thread_test.c
 tests_soft_thread_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
@@ -326,6 +330,8 @@ SOFT_CAMPAIGNS = \
 	tests/soft/arrival_test \
 	tests/soft/kill_test \
 	tests/soft/stop_test \
+	tests/soft/stop_conn_test \
+	tests/dat20/stop_test \
 	tests/api/habits_test
 
 check-campaigns:

@@ -310,7 +310,7 @@ tests_soft_model_short_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_sha
 tests_soft_model_short_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS) -DMODEL_SHARES
 tests_soft_model_short_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_attack_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_attack.c tests/soft/model_attack.h \
-	tests/soft/model_attack_test.c
+	tests/soft/model_conn.c tests/soft/model_conn.h tests/soft/model_attack_test.c
 tests_soft_model_attack_test_CPPFLAGS = $(SOFT_MODEL_CPPFLAGS)
 tests_soft_model_attack_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_model_srq_test_SOURCES = $(SOFT_MODEL_SOURCES) tests/soft/model_srq_test.c

@@ -4,6 +4,7 @@
  * returns within a number of steps, accesses only memory that is registered for it, and makes no other connection fail.
  */
 #include "tests/soft/model_attack.h"
+#include "tests/soft/model_conn.h"
 #include "tests/soft/model_world.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "providers/soft/conn.h"
 #include "providers/soft/cq.h"
+#include "providers/soft/established.h"
 #include "providers/soft/exec.h"
 #include "providers/soft/fast.h"
 #include "providers/soft/skip.h"
@@ -20,6 +22,7 @@
 #include "providers/soft/port.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
+#include "providers/soft/setup.h"
 #include "providers/soft/xfer.h"
 
 #define SIZE	((size_t)SOFT_COOP_MIN)
@@ -322,6 +325,116 @@ static void call_requests(void)
 	model_attack_pause(true);
 }
 
+/*
+ * The connection is one of this process with itself, and the attacker is another peer of the same adapter: either side may be the
+ * caller, and nobody keeps to the protocol.
+ */
+static void call_self(void)
+{
+	struct side *side = model_attack_random(2) ? &world.a : &world.b;
+
+	if (!world.a.ep.failing && !world.b.ep.failing && model_attack_random(24)) {
+		do_something(side);
+		return;
+	}
+	begin_anew();
+}
+
+/* ---- the beginning and the end of a connection ---- */
+
+/* Opens this side's endpoint, as a reply or an accept does. */
+static void open_connection(bool accepting)
+{
+	struct soft_ep *ep = &world.b.ep;
+	const struct soft_remote_ep remote = { .index = world.a.ep.index,
+					       .gen = world.a.ep.gen,
+					       .my_sender_id = 2,
+					       .layout = world.a.ep.layout };
+
+	soft_port_begin(ep);
+	world.b.received = ep->base.rq.posted;
+	world.a.ep.rgen = ep->gen;
+	if (!soft_ep_open(ep, &world.peer[0], &remote, accepting))
+		model_attack_wrong("the endpoint does not open");
+}
+
+/* The peer does something valid: mostly it confirms the connection, or posts. */
+static void peer_acts(void)
+{
+	model_attack_pause(true);
+	if (model_attack_random(2))
+		atomic_store(&world.b.ep.port->rtu_gen, world.b.ep.gen);
+	else if (model_attack_random(4))
+		do_something(&world.a);
+	else
+		begin_coop_copy(&world.a);
+	model_attack_pause(false);
+}
+
+/* The service thread ends the connection: it never waits, but looks again at each tick, and the bound is over at some tick. */
+static void service_ends(DAT_EVENT_NUMBER peer_event, bool only_failing)
+{
+	struct soft_ep *ep = &world.b.ep;
+
+	model_conn.service = true;
+	(void)soft_ep_end_and_report(ep, 0, peer_event, only_failing, DAT_CONNECTION_EVENT_BROKEN);
+	while (soft_teardowns_serve(world.ia) || soft_teardowns_put_off_serve(world.ia) || world.ia->teardowns)
+		;
+	model_conn.service = false;
+}
+
+static void end_this_side(void)
+{
+	struct soft_ep *ep = &world.b.ep;
+
+	switch (model_attack_random(5)) {
+	case 0: /* the program disconnects */
+		soft_ep_disconnect(&ep->base, DATP_CLOSE_ABRUPT);
+		break;
+	case 1: /* ... gracefully, and then, because the peer does not answer, abruptly */
+		soft_ep_disconnect(&ep->base, DATP_CLOSE_GRACEFUL);
+		world_poll(&world.b);
+		soft_ep_disconnect(&ep->base, DATP_CLOSE_ABRUPT);
+		break;
+	case 2: /* the program frees or resets the endpoint */
+		soft_ep_abandon(ep);
+		break;
+	case 3: /* the peer has disconnected, or died */
+		atomic_store(&ep->peer->dead, model_attack_random(2));
+		service_ends(0, false);
+		break;
+	default: /* an operation has failed */
+		ep->failing = true;
+		service_ends(DAT_CONNECTION_EVENT_BROKEN, true);
+	}
+}
+
+/* From the opening to the end of a connection, whose events come once. */
+static void call_connection(void)
+{
+	struct soft_ep *ep = &world.b.ep;
+	bool accepting = model_attack_random(2);
+
+	model_attack_pause(true);
+	model_conn = (struct model_conn){ 0 };
+	begin_anew();
+	end_connection(&world.b);
+	model_attack_pause(false);
+	open_connection(accepting);
+	for (uint32_t n = model_attack_random(6); n; n--) {
+		peer_acts();
+		if (!ep->failing)
+			do_something(&world.b);
+		soft_ep_look(ep);
+	}
+	end_this_side();
+	model_attack_pause(true);
+	if (ep->open || ep->peer || ep->rport || atomic_load(&ep->tearing_down) || world.ia->teardowns)
+		model_attack_wrong("the connection has not ended");
+	if (model_conn.ended > 1 || model_conn.established > accepting)
+		model_attack_wrong("an event is reported twice");
+}
+
 static void unchanged(const unsigned char *guard, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -362,6 +475,7 @@ static void areas_add(void)
 	model_attack_keep(&memory, sizeof(memory));
 	model_attack_keep(&world, sizeof(world));
 	model_attack_keep(ia, sizeof(*ia));
+	model_attack_keep(&model_conn, sizeof(model_conn));
 }
 
 static void open_attacked(void)
@@ -402,6 +516,17 @@ static void close_attacked(void)
 	free(shown);
 }
 
+/* A connection of the process with itself: copies are checked against the record of its regions that no peer can write to. */
+static void open_self(void)
+{
+	open_attacked();
+	for (int n = 0; n < 3; n++) {
+		world.peer[n].self = true;
+		world.peer[n].regions = own;
+	}
+	areas_add();
+}
+
 static void attack_all(const struct model_attack *attack)
 {
 	const char *seed = getenv("ATTACK_SEED"), *runs = getenv("ATTACK_RUNS");
@@ -431,10 +556,29 @@ static void requests_end_however_many_the_peer_adds(void)
 	attack_all(&attack);
 }
 
+static void connections_begin_and_end_whatever_the_peer_writes(void)
+{
+	static const struct model_attack attack = { "an attacker of the beginning and the end", call_connection, look, 1, STEPS };
+
+	attack_all(&attack);
+}
+
+static void connection_within_the_process_keeps_to_its_memory_whatever_another_peer_writes(void)
+{
+	static const struct model_attack attack = { "another peer than the two of a connection", call_self, look, CALLS, STEPS };
+
+	attack_all(&attack);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(calls_end_and_keep_to_their_memory_whatever_the_peer_writes),
 	CHECK_TEST(coop_copies_end_whatever_the_peer_writes),
 	CHECK_TEST(requests_end_however_many_the_peer_adds),
+	CHECK_TEST(connections_begin_and_end_whatever_the_peer_writes),
+	CHECK_END
+};
+static const struct check_test self_tests[] = {
+	CHECK_TEST(connection_within_the_process_keeps_to_its_memory_whatever_another_peer_writes),
 	CHECK_END
 };
 
@@ -442,4 +586,8 @@ static const struct check_suite attacks = {
 	.name = "soft model attack", .setup = open_attacked, .teardown = close_attacked, .tests = tests
 };
 
-CHECK_SUITES(&attacks);
+static const struct check_suite selves = {
+	.name = "soft model attack, itself", .setup = open_self, .teardown = close_attacked, .tests = self_tests
+};
+
+CHECK_SUITES(&attacks, &selves);

@@ -56,9 +56,11 @@ int model_xfer(struct soft_peer *peer, bool to_peer, bool ordered, struct soft_l
 {
 	struct soft_list *from = to_peer ? local : remote, *to = to_peer ? remote : local;
 
-	(void)peer, (void)ordered;
+	(void)ordered;
 	if (world.copies) {
 		world.copies(local, !to_peer, len);
+		if (peer && peer->self) /* the other side's memory is of this process, too */
+			world.copies(remote, to_peer, len);
 		soft_list_skip(local, len);
 		soft_list_skip(remote, len);
 		return 0;

@@ -70,7 +70,8 @@ static int ctl_create(struct perf_session *s)
 	return 0;
 }
 
-static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
+/* Posts a message. Its completion is still to be taken, by link_drain(). */
+static int ctl_post(struct perf_session *s, const struct ctl_msg *msg)
 {
 	const uint64_t *from = (const uint64_t *)msg;
 	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)];
@@ -81,7 +82,12 @@ static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
 	if (link_post(&s->ctl, PERF_SEND, s->ctl_sent, true) != 0)
 		return -1;
 	s->ctl_sent++;
-	return link_drain(&s->ctl);
+	return 0;
+}
+
+static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
+{
+	return ctl_post(s, msg) != 0 ? -1 : link_drain(&s->ctl);
 }
 
 #define SLICE_S 1000u	/* the length of one sleep: DAT_TIMEOUT holds little more than an hour */
@@ -159,11 +165,16 @@ static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
 	return 0;
 }
 
+/*
+ * The completion is taken when the client's next message is here. After BYE it is not: the client
+ * ends the connection then, and its end may be quicker than this completion, which is an error then
+ * (siw) or flushed, although the answer has arrived.
+ */
 static int ctl_answer(struct perf_session *s, bool yes, uint64_t arg)
 {
 	struct ctl_msg msg = { .op = yes ? CTL_YES : CTL_NO, .arg = { arg } };
 
-	return ctl_say(s, &msg);
+	return ctl_post(s, &msg);
 }
 
 /*
@@ -425,7 +436,7 @@ static int serve_run(struct perf_session *s, struct perf_phase *phase, const str
 	phase->check = msg->arg[2] != 0;
 	phase_prepare(s, phase);
 	s->measuring = true;
-	return ctl_answer(s, true, 0) == 0 ? phase_run(s, phase) : -1;
+	return ctl_answer(s, true, 0) == 0 && link_drain(&s->ctl) == 0 ? phase_run(s, phase) : -1;
 }
 
 static int serve_check(struct perf_session *s, const struct perf_phase *phase)
@@ -474,7 +485,7 @@ static int serve_client(struct perf_session *s)
 	}
 	s->ia.until_ns = perf_now_ns() + s->deadline_s * UINT64_C(1000000000);
 	while (status == 0) {
-		if (ctl_hear(s, &msg) != 0)
+		if (ctl_hear(s, &msg) != 0 || (msg.op != CTL_BYE && link_drain(&s->ctl) != 0))
 			return -1;
 		if (s->data == NULL && msg.op == CTL_TEST)
 			status = serve_test(s, &msg);

@@ -49,6 +49,7 @@ int ping_run20(const struct ping_order *order);
 #define ping_close ping_close20
 #define ping_event ping_event20
 #define ping_tell ping_tell20
+#define ping_say ping_say20
 #define ping_hear ping_hear20
 #define ping_post_receive ping_post_receive20
 #define ping_write ping_write20
@@ -118,7 +119,11 @@ void ping_close(struct ping_end *end);		/* closes everything that is open */
 bool ping_event(struct ping_end *end, DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER expected,
 		const char *what, DAT_EVENT *event);
 
-/* Sends a message; receives a message, and checks it. */
+/*
+ * ping_tell() sends a message, and waits for its completion; ping_say() does not wait. ping_hear()
+ * receives a message, and checks it.
+ */
+bool ping_say(struct ping_end *end, enum ping_step step, struct ping_place place);
 bool ping_tell(struct ping_end *end, enum ping_step step, struct ping_place place);
 bool ping_hear(struct ping_end *end, enum ping_step expected, struct ping_place *place);
 bool ping_post_receive(struct ping_end *end);

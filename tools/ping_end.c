@@ -257,7 +257,7 @@ bool ping_post_receive(struct ping_end *end)
 
 #define NOTE_SIZE 40
 
-bool ping_tell(struct ping_end *end, enum ping_step step, struct ping_place place)
+bool ping_say(struct ping_end *end, enum ping_step step, struct ping_place place)
 {
 	DAT_LMR_TRIPLET segment = mine(&end->out);
 
@@ -265,8 +265,12 @@ bool ping_tell(struct ping_end *end, enum ping_step step, struct ping_place plac
 	ping_place_pack(end->out.byte, place);
 	put64(end->out.byte + PING_PRIVATE, step);
 	return GOOD(dat_ep_post_send, end->ep, 1, &segment, no_cookie,
-		    DAT_COMPLETION_DEFAULT_FLAG) &&
-	       completion(end, end->request_evd, "send");
+		    DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+bool ping_tell(struct ping_end *end, enum ping_step step, struct ping_place place)
+{
+	return ping_say(end, step, place) && completion(end, end->request_evd, "send");
 }
 
 /*

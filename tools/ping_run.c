@@ -46,6 +46,22 @@ struct ping {
 
 /* ------------------------------------------------------------------------------------- peer */
 
+/*
+ * Says that all is done, and waits for the end. The client ends the connection as soon as it has
+ * heard that, and its end may be quicker than the completion of this message, which is an error
+ * then (siw) or flushed. So the completion is not looked at: the answer shows that the message has
+ * arrived.
+ */
+static bool last_words(struct ping_end *end)
+{
+	const struct ping_place nowhere = { 0, 0 };
+	DAT_EVENT event;
+
+	return ping_say(end, PING_DONE, nowhere) && ping_hear(end, PING_BYE, NULL) &&
+	       ping_event(end, end->conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, "disconnect",
+			  &event);
+}
+
 /* Serves one client. If a client ends early, the server does not fail. */
 static bool serve(struct ping_end *end)
 {
@@ -65,9 +81,7 @@ static bool serve(struct ping_end *end)
 	if (window.address != 0 &&
 	    !ping_check(&end->window, 0, PING_WINDOW, "what was written through the window"))
 		return false;
-	return ping_tell(end, PING_DONE, nowhere) && ping_hear(end, PING_BYE, NULL) &&
-	       ping_event(end, end->conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, "disconnect",
-			  &event);
+	return last_words(end);
 }
 
 /* Returns whether the request comes from a datctl ping, which its private data show. */

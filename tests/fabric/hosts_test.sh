@@ -309,6 +309,27 @@ shows()
 	done
 }
 
+# The other host's siw takes long between the last segment of a message and its completion. A client that has heard the message may
+# answer it and end the connection before that, and then siw completes the message with an error.
+a_server_whose_last_message_completes_after_the_end_is_content()
+{
+	local server said slow=/sys/module/siw/parameters/slow_send_ms
+	[ -e $slow ] || { skips 'the siw of this kernel does not take the parameter that the lab adds'; return; }
+	lab-peer bash -c "echo 200 >$slow" || return
+	talks iwarp-siw0 "$LAB_PEER_IW" tests/fabric/wire12 iwarp-siw0
+	serves datperf.late ./datperf --ia iwarp-siw0 --server --timeout 60 || return
+	run timeout -k 5 100 ./datperf --ia iwarp-siw0 --connect "$LAB_PEER_IW" --test read-lat --iters 3 --warmup 0 --timeout 60
+	exits_with 0
+	wait $server || fails "datperf's server: $(tr '\n' ' ' <"$said")"
+	serves ping.late ./datctl ping --server --timeout 60 --qual 7941 iwarp-siw0 || return
+	run timeout -k 5 100 ./datctl ping --timeout 60 --qual 7941 iwarp-siw0 "$LAB_PEER_IW"
+	exits_with 0
+	lab-peer pkill -f 'ping --[s]erver'
+	wait $server
+	[ "$(wc -l <"$said")" -eq 1 ] || fails "the server of datctl ping: $(tr '\n' ' ' <"$said")"
+	lab-peer bash -c "echo 0 >$slow"
+}
+
 # This test comes last, because it turns the other host off. It lowers the TCP retries for the same reason as impatient().
 a_host_without_power_is_given_up()
 {
@@ -351,4 +372,5 @@ tests two_hosts_exchange_over_rxe two_hosts_exchange_over_siw an_ofed_host_is_un
 	a_link_down_on_this_host_breaks_the_connection \
 	a_link_down_on_the_other_host_breaks_the_connection \
 	datperf_runs_between_hosts \
+	a_server_whose_last_message_completes_after_the_end_is_content \
 	a_host_without_power_is_given_up

@@ -136,7 +136,7 @@ static void post_messages(void)
 	}
 }
 
-static void send_step(uint32_t step)
+static void post_step(uint32_t step)
 {
 	struct message message = { .key = rmr_key,
 				   .step = step,
@@ -146,6 +146,11 @@ static void send_step(uint32_t step)
 
 	memcpy(mem.out, &message, sizeof(message));
 	MUST(dat_ep_post_send(ep, 1, &from, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void send_step(uint32_t step)
+{
+	post_step(step);
 	completed(request_evd, "send");
 }
 
@@ -243,7 +248,8 @@ static void server_talks(void)
 	MUST(dat_ep_post_rdma_read(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
 	completed(request_evd, "RDMA read");
 	check(mem.local, TO_READ, "read back");
-	send_step(6);
+	/* The client's end may be quicker than the completion of this message, so only the answer to it counts. */
+	post_step(6);
 	await_step(7);
 }
 

@@ -8,7 +8,9 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +30,9 @@ const char datctl_report_help[] =
 	"Print what is needed to investigate a problem, as text to be sent: the versions of\n"
 	"OpenDAT, kernel and distribution, limits of this process, the variables of 'datctl env',\n"
 	"the files of the registry with their text, RDMA devices with their drivers, firmware and\n"
-	"interfaces, kernel modules for RDMA, and the results of 'datctl check'. It does not contain\n"
-	"the name of the host and other variables, but addresses and names of adapters: read it\n"
-	"before you send it.\n"
+	"interfaces, kernel modules and libraries for RDMA, and the results of 'datctl check'. It\n"
+	"does not contain the name of the host and other variables, but addresses and names of\n"
+	"adapters: read it before you send it.\n"
 	"\n"
 	"  --root DIR   look for devices in DIR/sys and DIR/dev\n"
 	"  --json       print JSON, without the text of the files and the results of 'datctl check',\n"
@@ -216,7 +218,8 @@ static void modules_print(bool json)
 {
 	static const char *const parts[] = { "rdma",	"ib_",	 "iw_",	  "rxe",  "siw",
 					     "mlx",	"ipoib", "irdma", "cxgb", "qedr",
-					     "bnxt_re", "hfi",	 "efa" };
+					     "bnxt_re", "hfi",	 "efa",	  "hns_roce", "mana",
+					     "ionic",	"bonding" };
 	struct conffile file;
 
 	if (conffile_read(&file, "/proc/modules") != 0)
@@ -233,6 +236,39 @@ static void modules_print(bool json)
 			printf("%s\n", file.line[i]);
 	}
 	conffile_free(&file);
+}
+
+/*
+ * Returns the file of a library that programs would load, malloced, or NULL. The drivers' halves in user space have the version of
+ * rdma-core, which is in the name of the file that libibverbs.so.1 is a link to.
+ */
+static char *library_file(const char *name)
+{
+	void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+	struct link_map *map = NULL;
+	char *file = NULL;
+
+	if (handle == NULL)
+		return NULL;
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
+		file = realpath(map->l_name, NULL);
+	dlclose(handle);
+	return file;
+}
+
+static void libraries_print(bool json)
+{
+	static const char *const names[] = { "libibverbs.so.1", "librdmacm.so.1" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *file = library_file(names[i]);
+
+		if (json)
+			json_string(names[i], file);
+		else
+			printf("%s: %s\n", names[i], file != NULL ? file : "not there");
+		free(file);
+	}
 }
 
 static void text_report(const struct utsname *uts, const char *system, const char *root)
@@ -253,6 +289,8 @@ static void text_report(const struct utsname *uts, const char *system, const cha
 	devices_print(root, false);
 	heading("kernel modules for RDMA");
 	modules_print(false);
+	heading("libraries for RDMA");
+	libraries_print(false);
 	heading("datctl check");
 	datctl_check(3, check);
 }
@@ -273,6 +311,9 @@ static void json_report(const struct utsname *uts, const char *system, const cha
 	json_end();
 	json_array("modules");
 	modules_print(true);
+	json_end();
+	json_object("libraries");
+	libraries_print(true);
 	json_end();
 	json_end();
 }

@@ -88,6 +88,7 @@ report_tells_of_the_devices_and_the_kernel()
 	prints '^siw0: driver none, a software device, firmware .*, model unknown, .* PCI none$'
 	prints '^rxe0 port 1: RoCE, ACTIVE, interface eth0, '
 	prints '^rdma_rxe$'
+	prints '^libibverbs\.so\.1: /.*/libibverbs\.so\.1\.[0-9]+\.[0-9]+\.[0-9]+$'
 }
 
 ping_works_over_both()

@@ -349,10 +349,13 @@ report_holds_what_helps_and_no_secret()
 	prints "^-- $DAT_OVERRIDE\$"
 	prints '^soft0 u1.2 '
 	prints '^ok    soft0 '
+	# the name of the file has the version of rdma-core, as in libibverbs.so.1.14.44.0
+	prints '^libibverbs\.so\.1: (/.*/libibverbs\.so\.1\.[0-9.]+|not there)$'
 	! grep -q -e hush -e SECRET "$out" || fails 'a secret is in it'
 	! grep -qw -e "$(uname -n)" "$out" || fails 'the name of the host is in it'
 	run ./datctl report --json
 	exits_with 0
+	prints '"libibverbs.so.1": ("/|null)'
 	command -v python3 >/dev/null || return 0
 	python3 -m json.tool "$out" >/dev/null || fails 'no JSON'
 }

@@ -3,7 +3,7 @@
  * datctl certify IA: runs the programs that show what works on an adapter, and writes what they print into one file.
  *
  * Invariant: each program runs in a process of its own, one after the other, and the file holds its whole output and how it has
- * ended, also if it fails, crashes or takes too long.
+ * ended, also if it fails, crashes or takes too long. The last lines of the file are a summary.
  */
 #include "config.h"
 
@@ -35,18 +35,21 @@ const char datctl_certify_help[] =
 	"                      that has lines for 2.0 only)\n"
 	"  --output FILE       write this file (default certify-IA.txt, and certify-IA-2.0.txt for 2.0)\n"
 	"  --only GLOB         test only these clauses of datconform\n"
+	"  --patience SECONDS  how long an event may take in the tests, for slow or busy hosts (default:\n"
+	"                      that of each program, 5 to 20)\n"
 	"  --timeout SECONDS   for each of the programs (default 3600)\n"
 	"\n"
 	"Exit status: 0 all programs succeeded, 1 one did not, or the file cannot be written.\n";
 
-enum { SECONDS = 3600, LOOK_MS = 10, ARGUMENTS = 10 };
+enum { SECONDS = 3600, LOOK_MS = 10, ARGUMENTS = 12 };
 
 struct certify {
-	const char *adapter, *output, *only;
+	const char *adapter, *output, *only, *patience;
 	bool by_20; /* as programs of uDAPL 2.0 */
 	uint64_t seconds; /* that each program may take */
 	char folder[PATH_MAX]; /* where the programs are: that of datctl itself */
 	int fd; /* of the file */
+	char *summary; /* a line for each program that has run, malloced */
 	unsigned int failed; /* programs that did not succeed */
 };
 
@@ -148,6 +151,18 @@ static char *line_with(const char *before, const char *text)
 	return line;
 }
 
+/* Adds a line about a program to the summary, and prints it. */
+static void sum_up(struct certify *c, const char *line, const char *how)
+{
+	char *longer = NULL;
+
+	printf("%s\n", how);
+	if (asprintf(&longer, "%s%-40s %s\n", c->summary != NULL ? c->summary : "", line, how) < 0)
+		return;
+	free(c->summary);
+	c->summary = longer;
+}
+
 /* Runs a program of OpenDAT, and writes its output. Returns false if the file cannot be written, or no process can be had. */
 static bool run(struct certify *c, char **argv)
 {
@@ -161,7 +176,6 @@ static bool run(struct certify *c, char **argv)
 	fflush(stdout);
 	good = put(c, heading);
 	free(heading);
-	free(line);
 	pid = good ? fork() : -1;
 	if (pid == 0) {
 		setpgid(0, 0);
@@ -171,6 +185,7 @@ static bool run(struct certify *c, char **argv)
 		int why = errno;
 
 		printf("not run\n");
+		free(line);
 		cli_error("certify: %s: %s", good ? argv[0] : c->output, strerror(why));
 		return false;
 	}
@@ -179,7 +194,8 @@ static bool run(struct certify *c, char **argv)
 	how = ended(status, late, now_ms() - begun);
 	good = status == 0 && !late;
 	c->failed += !good;
-	printf("%s\n", how);
+	sum_up(c, line, how);
+	free(line);
 	end = line_with("==== ", how);
 	good = put(c, end);
 	if (!good)
@@ -213,13 +229,25 @@ static bool run_by_api(struct certify *c, char **argv)
 static bool run_all(struct certify *c)
 {
 	char *ia = (char *)(uintptr_t)c->adapter, *only = (char *)(uintptr_t)c->only;
+	char *seconds = (char *)(uintptr_t)c->patience;
+	char *timeout = seconds ? (char *)"--timeout" : NULL;
 	char *report[] = { (char *)"datctl", (char *)"report", NULL };
 	char *programs[][ARGUMENTS - 2] = {
 		{ (char *)"datctl", (char *)"show", ia },
-		{ (char *)"datctl", (char *)"ping", ia },
-		{ (char *)"datperf", (char *)"--ia", ia },
-		{ (char *)"datconform", (char *)"--ia", ia, (char *)"--json", (char *)"-", only ? (char *)"--only" : NULL, only },
+		{ (char *)"datctl", (char *)"ping", ia, timeout, seconds },
+		{ (char *)"datperf", (char *)"--ia", ia, timeout, seconds },
+		{ (char *)"datconform", (char *)"--ia", ia, (char *)"--json", (char *)"-" },
 	};
+	char **last = programs[sizeof(programs) / sizeof(programs[0]) - 1] + 5;
+
+	if (seconds) {
+		*last++ = (char *)"--patience";
+		*last++ = seconds;
+	}
+	if (only) {
+		*last++ = (char *)"--only";
+		*last++ = only;
+	}
 
 	if (!run(c, report))
 		return false;
@@ -255,6 +283,33 @@ static char *usual_output(const char *adapter, bool by_20)
 	return name;
 }
 
+/* Writes lines that belong to no program. Returns false, and says why, if that fails. */
+static bool put_own(const struct certify *c, const char *text)
+{
+	if (put(c, text))
+		return true;
+	cli_error("certify: %s: %s", c->output, strerror(errno));
+	return false;
+}
+
+/* Writes the first line: what is tested, by which version, and when. */
+static bool begin(const struct certify *c)
+{
+	time_t now = time(NULL);
+	char when[32] = "", *line, *whole;
+	struct tm utc;
+	bool good;
+
+	if (gmtime_r(&now, &utc) != NULL)
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &utc);
+	line = cli_text("datctl certify%s %s, OpenDAT %s, %s", c->by_20 ? " --api 2.0" : "", c->adapter, PACKAGE_VERSION, when);
+	whole = line_with("", line);
+	good = put_own(c, whole);
+	free(whole);
+	free(line);
+	return good;
+}
+
 static int certify(struct certify *c)
 {
 	bool good;
@@ -266,7 +321,7 @@ static int certify(struct certify *c)
 		cli_error("certify: %s: %s; name another file with --output", c->output, strerror(errno));
 		return CLI_FAILED;
 	}
-	good = run_all(c);
+	good = begin(c) && run_all(c) && put_own(c, "\n==== summary\n") && put_own(c, c->summary != NULL ? c->summary : "");
 	if (close(c->fd) != 0 && good) {
 		cli_error("certify: %s: %s", c->output, strerror(errno));
 		good = false;
@@ -286,6 +341,7 @@ int datctl_certify(int argc, char **argv)
 	const char *api = NULL;
 	bool options = true;
 	unsigned int major;
+	uint64_t seconds;
 	char *usual = NULL;
 	int status;
 
@@ -301,6 +357,11 @@ int datctl_certify(int argc, char **argv)
 			i++;
 		} else if (options && strcmp(argv[i], "--api") == 0) {
 			api = value;
+			i++;
+		} else if (options && strcmp(argv[i], "--patience") == 0) {
+			if (!cli_number(value, 1, 3600, &seconds))
+				return cli_usage("certify: --patience: '%s' is not a number of seconds", value);
+			c.patience = value;
 			i++;
 		} else if (options && strcmp(argv[i], "--timeout") == 0) {
 			if (!cli_number(value, 1, 86400, &c.seconds))
@@ -324,6 +385,7 @@ int datctl_certify(int argc, char **argv)
 	if (c.output == NULL)
 		c.output = usual = usual_output(c.adapter, c.by_20);
 	status = certify(&c);
+	free(c.summary);
 	free(usual);
 	return status;
 }

@@ -28,6 +28,8 @@ the_file_has_what_each_program_prints_and_how_it_ends()
 	prints '^datconform --ia soft0 --json - --only GEN-01 +exit status 0 '
 	[ "$(grep -c '^==== dat[a-z]* ' "$file")" -eq 5 ] || fails 'commands are missing'
 	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
+	head -n 1 "$file" | grep -qE '^datctl certify soft0, OpenDAT [0-9.]+, [0-9-]{10} [0-9:]{5} UTC$' || fails "it begins with $(head -n 1 "$file")"
+	[ "$(sed -n '/^==== summary$/,$p' "$file" | grep -c 'exit status 0 after')" -eq 5 ] || fails "it ends with $(tail -n 1 "$file")"
 	holds '^== versions$'
 	holds '^== datctl check$'
 	holds '^max_message_size += [0-9]'
@@ -98,17 +100,17 @@ with_api_2_0_the_programs_are_those_of_2_0()
 	printf '#!/bin/sh\necho "datperf got: $*"\n' >"$bin/datperf"
 	chmod +x "$bin/datperf"
 	ln -sf "$(built datconform)" "$bin/datconform"
-	copy_certifies --only GEN-01 --api 2.0 soft0
+	copy_certifies --only GEN-01 --patience 30 --api 2.0 soft0
 	exits_with 0
 	says_nothing
 	holds '^==== datctl report$'
 	holds '^==== datctl show --api 2\.0 soft0$'
 	# 2.0 has 32 bits for it
 	holds '^max_message_size += 4294967295$'
-	holds '^==== datctl ping --api 2\.0 soft0$'
+	holds '^==== datctl ping --api 2\.0 soft0 --timeout 30$'
 	holds '^ok  RMR .* bytes written through a memory window$'
-	holds '^datperf got: --api 2\.0 --ia soft0$'
-	holds '^==== datconform --api 2\.0 --ia soft0 --json - --only GEN-01$'
+	holds '^datperf got: --api 2\.0 --ia soft0 --timeout 30$'
+	holds '^==== datconform --api 2\.0 --ia soft0 --json - --patience 30 --only GEN-01$'
 	holds '"ia": "soft0 \(uDAPL 2\.0\)"'
 	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
 }
@@ -143,7 +145,7 @@ the_file_is_named_after_the_adapter()
 wrong_usage_exits_with_2()
 {
 	local args
-	for args in '' --nonsense '--api 3.0 soft0' '--api' '--timeout 0 soft0' '--timeout' 'a b' '--output' '--only'; do
+	for args in '' --nonsense '--api 3.0 soft0' '--api' '--patience 0 soft0' '--patience' '--timeout 0 soft0' '--timeout' 'a b' '--output' '--only'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl certify $args
 		exits_with 2

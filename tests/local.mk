@@ -34,11 +34,11 @@ AM_TESTS_ENVIRONMENT = \
 # The tests that take longest, the longest first. They start before the others, because a long one that starts last would run alone
 # while other processors have nothing left to do. A variable has the name of automake's target, because automake would leave out its
 # own rule for a target that is named here.
-LONGEST_TESTS = tests/conform/server tests/tools/datperf tests/fuzz/conf_fuzz tests/fuzz/fuzz tests/faults/faults \
-	tests/install/install tests/soft/model_test tests/soft/model_mix_test tests/soft/model_srq_test tests/man/html tests/conform/mutants \
+LONGEST_TESTS = tests/soft/hostile/scribble_test tests/conform/server tests/tools/datperf tests/fuzz/conf_fuzz tests/fuzz/fuzz \
+	tests/faults/faults tests/install/install tests/soft/model_test tests/soft/model_mix_test tests/soft/model_srq_test tests/man/html tests/conform/mutants \
 	tests/tools/datperf_ends tests/tools/datctl_check tests/man/pages tests/sdk/path tests/soft/bounce \
 	tests/soft/model_bias_test tests/tools/datperf_plot tests/sdk/wrapped tests/conform/soft0 \
-	tests/soft/hostile/scribble_test tests/dat20/stop_test tests/soft/stop_test
+	tests/dat20/stop_test tests/soft/stop_test
 TESTS_RULE = check-TESTS
 $(TESTS_RULE): TEST_LOGS := $(foreach test,$(LONGEST_TESTS:=.log),$(filter $(test),$(TEST_LOGS))) \
 	$(filter-out $(LONGEST_TESTS:=.log),$(TEST_LOGS))

@@ -68,7 +68,8 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	dir->right = (struct soft_right){ .open = &ep->rport->open,
 					  .gen = ep->rgen,
 					  .port = ep->rindex,
-					  .initiator = initiator };
+					  .initiator = initiator,
+					  .copying = &ep->copying };
 }
 
 /*
@@ -141,10 +142,7 @@ static bool exec_is_targets(const struct soft_dir *dir)
 
 	if (!dir->initiator || !dir->tl->srq)
 		return false;
-	/*
-	 * relaxed, both: sq_done was acquired with the execution lock, and this side writes
-	 * sq_posted under the EP lock
-	 */
+	/* relaxed, both: sq_done was acquired with the execution lock, and this side writes sq_posted under the EP lock */
 	done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	if (done == atomic_load_explicit(&dir->ip->sq_posted, memory_order_relaxed))
 		return false;
@@ -309,10 +307,7 @@ static bool dir_send(struct soft_dir *dir, const struct soft_request *r, const s
 			return false;
 		if (!soft_coop_failed(dir->ip))
 			return true;
-		/*
-		 * this side may be able to copy what the other side cannot, so all of it is copied
-		 * again
-		 */
+		/* this side may be able to copy what the other side cannot, so all of it is copied again */
 		soft_list_sge(&ilist, r->sge, (int)r->n);
 		soft_list_sge(&tlist, sink->sge, (int)sink->n);
 	}
@@ -391,10 +386,7 @@ static bool receive_posted(const struct soft_dir *dir, uint32_t seq)
 {
 	if (soft_recv_posted(dir->tp, seq))
 		return true;
-	/*
-	 * relaxed: a thread that posts the receive reads this after the same kind of fence,
-	 * see soft_desc_wanted()
-	 */
+	/* relaxed: a thread that posts the receive reads this after the same kind of fence, see soft_desc_wanted() */
 	atomic_store_explicit(&dir->ip->waits, 1, memory_order_relaxed);
 	soft_fence();
 	return soft_recv_posted(dir->tp, seq);
@@ -510,6 +502,8 @@ static bool exec_rdma(struct soft_dir *dir, const struct soft_request *r, uint8_
 /* Executes a read into a window of the initiator, which has to be bound now to the region that the post has found. */
 static bool exec_read_rmr(struct soft_dir *dir, struct soft_request *r, uint8_t *status)
 {
+	bool done;
+
 	if (r->n != 1)
 		return dir_nonsense(dir);
 	if (!soft_mr_check_sink(dir_windows(dir, true), dir_ipz(dir), r->rmr, r->sge)) {
@@ -517,7 +511,10 @@ static bool exec_read_rmr(struct soft_dir *dir, struct soft_request *r, uint8_t 
 		return true;
 	}
 	r->op = DATP_RDMA_READ;
-	return exec_rdma(dir, r, status);
+	dir->right.window = r->rmr;
+	done = exec_rdma(dir, r, status);
+	dir->right.window = 0;
+	return done;
 }
 
 /* Does what exec_write_imm() does, with a receive of the target's SRQ, which only the SRQ's owner can provide. */

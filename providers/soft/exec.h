@@ -72,6 +72,20 @@ void soft_exec_look(struct soft_exec_watch *watch, const struct soft_ep *ep, str
 bool soft_exec_own_works(const struct soft_exec_watch *watch);
 bool soft_exec_let_go(const struct soft_exec_watch *watch);
 
+/* What soft_exec_wait_for() waits for. */
+struct soft_exec_for {
+	const uint32_t *past;		/* see soft_exec_wait(); or NULL */
+	const struct soft_freed *freed; /* the accesses to this alone, if they are those of this process; NULL: all */
+	bool initiator;			/* with `freed`: this side is the initiator, whose port it is */
+};
+
+/*
+ * As soft_exec_wait(), but a thread of this process that copies something else than what is being freed is not waited for: the peer
+ * could hold up that copy without end. The caller has forced a full fence after it has made the context invalid.
+ */
+bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer, const struct soft_exec_for *what,
+			uint64_t until);
+
 /*
  * Waits until the present holder of this port's execution lock, a thread of this process or of the peer, has released it,
  * and until every thread of this process that copied for the endpoint at the time of the call has finished. The
@@ -80,8 +94,14 @@ bool soft_exec_let_go(const struct soft_exec_watch *watch);
  * has not released it at the time `until` (soft_bound()). The caller holds no lock that the holder may take, and
  * not soft_ia.lock.
  */
-bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
-		    const uint32_t *past, uint64_t until);
+static inline bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
+				  const uint32_t *past, uint64_t until)
+{
+	return soft_exec_wait_for(ep, port, peer, &(struct soft_exec_for){ .past = past }, until);
+}
+
+/* Sleeps for a moment, in the `round` of a wait for a thread that is about to be done; the first rounds only yield. */
+void soft_exec_nap(unsigned int round);
 /* Takes the execution lock back from a peer that has died, perhaps while holding it. No thread of this process holds it. */
 void soft_exec_take_back(struct soft_port *port);
 

@@ -2,10 +2,12 @@
 /*
  * Waits for accesses to end. A thread that closes a port or frees memory notes the holder of a direction's
  * execution lock and what this process's own threads are copying at that time. It waits until that holder has
- * released the lock and these copies are over. exec.c takes and releases that lock, and copies.
+ * released the lock and these copies are over, except those that do not access what it frees (copying.h). exec.c
+ * takes and releases that lock, and copies.
  */
 #include "exec.h"
 #include "bound.h"
+#include "copying.h"
 #include "peer.h"
 #include <sched.h>
 #include <time.h>
@@ -44,17 +46,31 @@ bool soft_exec_let_go(const struct soft_exec_watch *watch)
 	       ((word ^ watch->exec_lock) & ~(uint64_t)EXEC_SAME_HOLDING);
 }
 
-bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
-		    const uint32_t *past, uint64_t until)
+void soft_exec_nap(unsigned int round)
 {
 	const struct timespec nap = { 0, EXEC_NAP_NS };
+
+	if (round < EXEC_SPIN)
+		sched_yield();
+	else
+		nanosleep(&nap, NULL);
+}
+
+bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer, const struct soft_exec_for *what,
+			uint64_t until)
+{
+	const uint32_t *past = what->past;
 	struct soft_exec_watch watch;
 	uint64_t looked = soft_now_ms();
 
 	soft_exec_look(&watch, ep, port);
 	for (unsigned int i = 1;; i++) {
-		bool own = soft_exec_own_works(&watch);
+		bool initiator, spared = what->freed && soft_copying_spares(&ep->copying, what->freed, &initiator);
+		bool own = !spared && soft_exec_own_works(&watch);
 
+		/* that thread holds this execution lock, or helps the peer with the same copy */
+		if (spared && initiator == what->initiator)
+			return true;
 		if (!own && soft_exec_let_go(&watch))
 			return true;
 		/* acquire: makes visible what was done for the requests before that position */
@@ -64,13 +80,10 @@ bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, struct soft_peer
 		/* the kernel knows whether the process exists, whatever the shared words say */
 		if (!own && i % EXEC_LOOK == 0 && soft_peer_lost(peer))
 			return true;
-		/* a thread of this process continues later; the wait for a peer is bounded */
+		/* the wait for a peer is bounded. A thread of this process continues later, and accesses the memory until then */
 		if (!own && i % EXEC_LOOK == 0 && soft_bound_over(&until, &looked))
 			return false;
-		if (i < EXEC_SPIN)
-			sched_yield();
-		else
-			nanosleep(&nap, NULL);
+		soft_exec_nap(i);
 	}
 }
 

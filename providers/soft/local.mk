@@ -12,6 +12,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/connect.c providers/soft/connect.h \
 	providers/soft/convert.c providers/soft/convert.h \
 	providers/soft/coop.c providers/soft/coop.h \
+	providers/soft/copying.c providers/soft/copying.h \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/established.c providers/soft/established.h \
 	providers/soft/exec.c providers/soft/exec.h providers/soft/exec_short.c providers/soft/exec_short.h \

@@ -103,7 +103,8 @@ bool soft_mr_check_new(struct soft_ep *ep, const struct datp_sge *seg, bool sink
 /*
  * Returns true if one local segment is valid for this endpoint; `sink`: it will be written to. Most segments lie in the same
  * region as the last one, which need not be looked up again as long as no region has ended. EP lock: soft_lmr_free() waits
- * for the threads that hold it and have read `mr_ends` before soft_lmr_free() increased it.
+ * for the threads that hold it and have read `mr_ends` before soft_lmr_free() increased it, except in a copy of something else
+ * (copying.h); so what has been checked is accessed before this thread copies anything else.
  */
 static inline __attribute__((always_inline)) bool soft_mr_check_known(struct soft_ep *ep, const struct datp_sge *seg, bool sink)
 {

@@ -3,22 +3,23 @@
  * Waits for accesses to end. Whoever touches registered memory for a request holds the execution
  * lock of the connection meanwhile. So when a region has died, this waits for the execution locks
  * that are held at that time and whose queue has a request that names the region; everybody else
- * finds the region dead. Invariant: a peer is waited for no longer than the bound. When three quarters
+ * finds the region dead. A thread of this process that copies something else with the help of the kernel or of a peer, who may
+ * hold up that copy without end, is not waited for, whatever locks it has: its record says what it copies (copying.h), and it finds
+ * the region dead afterwards. Invariant: a peer is waited for no longer than the bound. When three quarters
  * of that have passed, it loses its right to touch the memory of this process, which it checks before
  * each piece that it copies (guard.c), and its connection ends; the rest is for the piece under way.
  */
 #include "quiesce.h"
 #include "bound.h"
 #include "conn.h"
+#include "copying.h"
 #include "exec.h"
 #include "mr.h"
 #include "peer.h"
 #include "request.h"
-#include <sched.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
 #define QUIESCE_LAST  16    /* the last pieces of so many copies are awaited together */
-#define QUIESCE_SPINS 100   /* sections under a bias are short: an owner that is not descheduled has left by then */
 
 /* Sequentially consistent: see mr_kill. */
 static bool exec_held(const struct soft_port *port)
@@ -116,6 +117,7 @@ struct last_pieces {
 		struct soft_ep *ep;
 		struct soft_port *port;
 		struct soft_peer *peer;
+		bool initiator;
 	} of[QUIESCE_LAST];
 	unsigned int count;
 };
@@ -124,14 +126,15 @@ struct last_pieces {
  * Waits for them, for the rest of the bound from now: a peer that runs is within one piece of its copy. This is not the end of the
  * bound, because a busy machine may have resumed this thread late, and a peer as well. No lock.
  */
-static void last_pieces_wait(struct soft_ia *ia, struct last_pieces *last)
+static void last_pieces_wait(struct soft_ia *ia, struct last_pieces *last, const struct soft_freed *freed)
 {
 	uint64_t until = soft_now_ms() + soft_bound_rest(ia);
 
 	for (unsigned int i = 0; i < last->count; i++) {
 		struct last_piece *piece = &last->of[i];
+		const struct soft_exec_for what = { .freed = freed, .initiator = piece->initiator };
 
-		(void)soft_exec_wait(piece->ep, piece->port, piece->peer, NULL, until);
+		(void)soft_exec_wait_for(piece->ep, piece->port, piece->peer, &what, until);
 		soft_peer_put(piece->peer);
 	}
 	last->count = 0;
@@ -142,27 +145,28 @@ static void last_pieces_wait(struct soft_ia *ia, struct last_pieces *last)
  * the rest is left to last_pieces_wait(). ia.lock is held, and released while this waits.
  */
 static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q,
-				uint32_t context, uint64_t until, struct last_pieces *last)
+				const struct soft_freed *freed, uint64_t until, struct last_pieces *last)
 {
 	struct soft_peer *peer = ep->peer;
 	/* relaxed: the generation and rport do not change while the lock is held */
 	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed), past;
+	const struct soft_exec_for what = { .past = &past, .freed = freed, .initiator = q->ours };
 	bool quiet;
 
-	if (!exec_held(q->port) || !queue_touches(ia, ep, q, context, &past))
+	if (!exec_held(q->port) || !queue_touches(ia, ep, q, freed->context, &past))
 		return;
 	peer->users++;
 	datp_unlock(&ia->lock);
-	quiet = soft_exec_wait(ep, q->port, peer, &past, until);
+	quiet = soft_exec_wait_for(ep, q->port, peer, &what, until);
 	datp_lock(&ia->lock);
 	if (!quiet) {
 		soft_ep_revoke_locked(ep, peer, gen);
 		if (last->count == QUIESCE_LAST) {
 			datp_unlock(&ia->lock);
-			last_pieces_wait(ia, last);
+			last_pieces_wait(ia, last, freed);
 			datp_lock(&ia->lock);
 		}
-		last->of[last->count++] = (struct last_piece){ ep, q->port, peer };
+		last->of[last->count++] = (struct last_piece){ ep, q->port, peer, q->ours };
 		return;
 	}
 	datp_unlock(&ia->lock);
@@ -171,47 +175,45 @@ static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const st
 }
 
 /*
- * The same for a thread that copies a message under the EP lock. Returns false if the lock is
- * biased to another thread, for which this has not waited.
+ * The same for a thread that copies a message under the EP lock. This does not sleep on that lock: its holder may at any time begin
+ * a copy that does not end. Returns false if the lock is biased to another thread, for which this has not waited.
  */
-static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep)
+static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep, const struct soft_freed *freed)
 {
-	bool free;
+	bool initiator;
 
 	if (datp_bias_mine(&ep->bias))
 		return true;
-	/* relaxed: whoever takes the bias from its owner after this sees what our caller has done */
-	if (atomic_load_explicit(&ep->bias.owner, memory_order_relaxed))
-		return false;
-	free = datp_trylock(&ep->base.lock);
-	if (!free) {
+	for (unsigned int i = 1;; i++) {
+		/* relaxed: whoever takes the bias from its owner after this sees what our caller has done */
+		if (atomic_load_explicit(&ep->bias.owner, memory_order_relaxed))
+			return false;
+		if (datp_trylock(&ep->base.lock)) {
+			datp_unlock(&ep->base.lock);
+			return true;
+		}
+		if (soft_copying_spares(&ep->copying, freed, &initiator))
+			return true;
 		datp_unlock(&ia->lock);
-		datp_lock(&ep->base.lock);
-	}
-	datp_unlock(&ep->base.lock);
-	if (!free)
+		soft_exec_nap(i);
 		datp_lock(&ia->lock);
-	return true;
+	}
 }
 
 /*
- * Waits until the bias owner has left its section. That takes long only if the owner is descheduled, maybe in
- * favour of this thread; then this takes the lock, which revokes the bias and sleeps meanwhile. ia.lock is not
- * held, because the owner may take it inside its section.
+ * Waits until the bias owner has left its section, or copies something else. ia.lock is not held, because the owner may take it
+ * inside its section.
  */
-static void quiesce_owner(struct soft_ep *ep)
+static void quiesce_owner(struct soft_ep *ep, const struct soft_freed *freed)
 {
-	for (int i = 0; i < QUIESCE_SPINS; i++) {
-		if (!datp_bias_inside(&ep->bias))
-			return;
-		sched_yield();
-	}
-	datp_lock(&ep->base.lock);
-	datp_unlock(&ep->base.lock);
+	bool initiator;
+
+	for (unsigned int i = 1; datp_bias_inside(&ep->bias) && !soft_copying_spares(&ep->copying, freed, &initiator); i++)
+		soft_exec_nap(i);
 }
 
-/* Waits for all bias owners that are inside, with one fence for all; it rarely has to revoke a bias. */
-static void quiesce_biased_locked(struct soft_ia *ia)
+/* Waits for all bias owners that are inside, with one fence for all. */
+static void quiesce_biased_locked(struct soft_ia *ia, const struct soft_freed *freed)
 {
 	datp_bias_fence();
 	for (uint32_t i = 0; i < ia->port_next; i++) {
@@ -220,21 +222,35 @@ static void quiesce_biased_locked(struct soft_ia *ia)
 		if (!ep || !datp_bias_inside(&ep->bias))
 			continue;
 		datp_unlock(&ia->lock);
-		quiesce_owner(ep);
+		quiesce_owner(ep, freed);
 		datp_lock(&ia->lock);
 	}
 }
 
 /* ia.lock */
-static void quiesce_execs_locked(struct soft_ia *ia, struct soft_ep *ep, uint32_t context,
+static void quiesce_execs_locked(struct soft_ia *ia, struct soft_ep *ep, const struct soft_freed *freed,
 				 uint64_t until, struct last_pieces *last)
 {
 	struct queue ours = { ep->port, &ep->layout, true, true };
 	struct queue theirs = { ep->rport, &ep->rlayout, false, true };
 
-	quiesce_exec_locked(ia, ep, &ours, context, until, last);
+	quiesce_exec_locked(ia, ep, &ours, freed, until, last);
 	if (ep->rport == theirs.port) /* else the connection has ended meanwhile */
-		quiesce_exec_locked(ia, ep, &theirs, context, until, last);
+		quiesce_exec_locked(ia, ep, &theirs, freed, until, last);
+}
+
+/* Returns what is being freed. The entry of the table keeps its bounds until the index is given to another region. */
+static struct soft_freed freed_of(const struct soft_ia *ia, uint32_t context)
+{
+	const struct soft_mr *own = &ia->own[SOFT_MR_INDEX(context)];
+	struct soft_freed freed = { .context = context };
+
+	/* relaxed, all: written when it was registered */
+	if (atomic_load_explicit(&own->use, memory_order_relaxed) != SOFT_MR_REGION)
+		return freed;
+	freed.addr = atomic_load_explicit(&own->addr, memory_order_relaxed);
+	freed.len = atomic_load_explicit(&own->len, memory_order_relaxed);
+	return freed;
 }
 
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
@@ -246,24 +262,26 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 	 * reference; endpoints are type-stable.
 	 */
 	uint64_t until = soft_bound(ia) - soft_bound_rest(ia);
+	const struct soft_freed freed = freed_of(ia, context);
 	struct last_pieces last = { .count = 0 };
 	bool biased = false;
 
-	soft_fence(); /* a thread that takes a lock which is found free below sees what the caller did */
+	/* a thread that takes a lock which is found free below sees what the caller did; see also soft_copying_end() */
+	soft_fence();
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
 
 		if (!ep || !ep->rport)
 			continue;
-		quiesce_execs_locked(ia, ep, context, until, &last);
-		if (copies && !quiesce_copies_locked(ia, ep))
+		quiesce_execs_locked(ia, ep, &freed, until, &last);
+		if (copies && !quiesce_copies_locked(ia, ep, &freed))
 			biased = true;
 	}
 	if (biased)
-		quiesce_biased_locked(ia);
+		quiesce_biased_locked(ia, &freed);
 	datp_unlock(&ia->lock);
-	last_pieces_wait(ia, &last);
+	last_pieces_wait(ia, &last, &freed);
 }
 
 /*

@@ -840,6 +840,7 @@ bool soft_srq_rendezvous(struct soft_ep *ep, uint32_t from_pz, const struct soft
 	struct soft_right right = { .open = &ep->rport->open,
 				    .gen = ep->rgen,
 				    .port = ep->rindex,
+				    .copying = &ep->copying,
 				    .seq = atomic_load_explicit(&ep->rport->sq_done,
 								memory_order_relaxed) };
 	uint8_t result = DAT_DTO_SUCCESS;

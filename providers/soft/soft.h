@@ -12,6 +12,7 @@
 #define SOFT_H
 
 #include "shm.h"
+#include "copying.h"
 #include "posted.h"
 #include "process.h"
 #include <datp/bias.h>
@@ -390,6 +391,7 @@ struct soft_ep {
 	 */
 	uint64_t unready_until, unready_looked;
 	uint32_t unready_msg, unready_told;
+	struct soft_copying copying; /* copying.h says who accesses it */
 };
 
 struct soft_srq {

@@ -18,6 +18,7 @@
 #define _GNU_SOURCE
 #include "xfer.h"
 #include "bounce.h"
+#include "copying.h"
 #include "guard.h"
 #include "share.h"
 #include <errno.h>
@@ -317,6 +318,7 @@ static int xfer_here(bool write, bool ordered, struct soft_list *local, struct s
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len)
 {
+	struct soft_copying *copying;
 	struct soft_reach reach;
 	int error;
 
@@ -333,9 +335,14 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 		soft_list_skip(remote, len); /* as every other way does */
 		return error;
 	}
-	if (!peer->cma)
-		return soft_bounce_ask(peer, write, ordered, local, remote->right, len);
-	return soft_cma(peer->process.pid, write, ordered, local, remote, len);
+	copying = remote->right && local->sge ? remote->right->copying : NULL;
+	if (copying)
+		soft_copying_begin(copying, local, remote->right);
+	error = peer->cma ? soft_cma(peer->process.pid, write, ordered, local, remote, len) :
+			    soft_bounce_ask(peer, write, ordered, local, remote->right, len);
+	if (copying)
+		soft_copying_end(copying);
+	return error;
 }
 
 int soft_cma(pid_t pid, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,

@@ -19,6 +19,9 @@ struct soft_right {
 	/* What the peer's bounce thread finds the memory by: the index of the peer's port, and the number of the request. */
 	uint32_t port, seq;
 	bool initiator; /* this side is the initiator of that request */
+	/* Where this side records a copy that the peer can hold up, and what the record says of a window; or NULL. */
+	struct soft_copying *copying;
+	uint32_t window;
 };
 
 /* A list of buffers, consumed from the front. */

@@ -14,10 +14,12 @@
 #include "check.h"
 #include "providers/soft/arena.h"
 #include "providers/soft/bound.h"
+#include "providers/soft/copying.h"
 #include "providers/soft/exec.h"
 #include "providers/soft/port.h"
 #include "providers/soft/send.h"
 #include "providers/soft/sock.h"
+#include "providers/soft/xfer.h"
 
 #define REQUESTS 200000u
 
@@ -245,6 +247,53 @@ static void request_is_not_left_lying_by_an_earlier_peer(void)
 	CHECK_EQ_INT(left, 0);
 }
 
+/* Two segments, and a window into which the copy goes. */
+static void a_record_says_what_a_copy_accesses(void)
+{
+	const struct datp_sge sge[] = { { .lmr_context = 1u << SOFT_MR_GEN_BITS, .addr = 1000, .len = 100 },
+					{ .lmr_context = 2u << SOFT_MR_GEN_BITS, .addr = 2000, .len = 100 } };
+	const struct soft_right right = { .window = 3u << SOFT_MR_GEN_BITS | 7, .initiator = true };
+	const struct soft_freed before = { .addr = 900, .len = 100 }, first = { .addr = 1099, .len = 1 },
+				between = { .addr = 1100, .len = 900 }, second = { .addr = 1500, .len = 501 },
+				window = { .context = 3u << SOFT_MR_GEN_BITS }, named = { .context = 2u << SOFT_MR_GEN_BITS },
+				other = { .context = 4u << SOFT_MR_GEN_BITS };
+	struct soft_copying *copying = &t.owner.copying;
+	struct soft_list local;
+	bool initiator = false;
+
+	soft_list_sge(&local, sge, 2);
+	CHECK(!soft_copying_spares(copying, &before, &initiator));
+	soft_copying_begin(copying, &local, &right);
+	CHECK(soft_copying_spares(copying, &before, &initiator) && initiator);
+	CHECK(!soft_copying_spares(copying, &first, &initiator));
+	CHECK(soft_copying_spares(copying, &between, &initiator));
+	CHECK(!soft_copying_spares(copying, &second, &initiator));
+	CHECK(!soft_copying_spares(copying, &window, &initiator));
+	CHECK(!soft_copying_spares(copying, &named, &initiator));
+	CHECK(soft_copying_spares(copying, &other, &initiator));
+	soft_copying_end(copying);
+	CHECK(!soft_copying_spares(copying, &before, &initiator));
+}
+
+/* Nor does it matter that it holds the execution lock. */
+static void own_thread_that_copies_something_else_is_not_waited_for(void)
+{
+	const struct datp_sge sge = { .lmr_context = 1u << SOFT_MR_GEN_BITS, .addr = 1000, .len = 100 };
+	const struct soft_right right = { .initiator = true };
+	const struct soft_freed freed = { .addr = 2000, .len = 100 };
+	const struct soft_exec_for mine = { .freed = &freed, .initiator = true }, theirs = { .freed = &freed };
+	struct soft_list local;
+
+	soft_list_sge(&local, &sge, 1);
+	soft_work_begin(&t.owner);
+	atomic_fetch_or(&t.owner.port->exec_lock, SOFT_EXEC_HELD);
+	soft_copying_begin(&t.owner.copying, &local, &right);
+	CHECK(soft_exec_wait_for(&t.owner, t.owner.port, &t.peer, &mine, UINT64_MAX));
+	CHECK(soft_exec_wait_for(&t.owner, t.owner.rport, &t.peer, &theirs, UINT64_MAX));
+	soft_copying_end(&t.owner.copying);
+	soft_work_end(&t.owner);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(peer_of_now_gets_the_exec_lock),
 	CHECK_TEST(peer_of_an_earlier_connection_does_not_get_the_exec_lock),
@@ -254,6 +303,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(death_is_found_whatever_the_word_says),
 	CHECK_TEST(peer_that_lives_is_waited_for_until_the_bound),
 	CHECK_TEST(own_thread_is_waited_for_whatever_the_word_says),
+	CHECK_TEST(a_record_says_what_a_copy_accesses),
+	CHECK_TEST(own_thread_that_copies_something_else_is_not_waited_for),
 	CHECK_TEST(request_is_not_left_lying_by_an_earlier_peer),
 	CHECK_END
 };

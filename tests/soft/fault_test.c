@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A peer offers memory in which a page fault does not end: it is under userfaultfd(2), and nobody serves the faults. A thread
- * that the kernel lets copy to such memory waits for as long as the peer likes (SECURITY.md). With cma=off the peer's own
- * thread copies: each call here returns within the bound, and the connection ends.
+ * that the kernel lets copy to such memory waits for as long as the peer likes (SECURITY.md), and with it what needs the memory
+ * and the endpoint of that copy, but nothing else. With cma=off the peer's own thread copies: each call here returns within the
+ * bound, and the connection ends.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -18,38 +21,49 @@
 
 #define SIZE ((size_t)256 << 10)
 
-enum what { WRITE, READ, SEND };
+#define SHORTS 100 /* so many posts in a row give a thread the bias of the EP lock */
+
+enum what { WRITE, READ, SEND, TAKE };
 
 static struct api_end end;
 static struct api_buf buf, other;
 
 /* ------------------------------------------------------------------ the peer */
 
+static int faults;
+
 /* Makes every fault in the region wait. Returns false if the system does not allow it for faults of the kernel. */
 static bool stop_faults(void *mem)
 {
 	struct uffdio_api version = { .api = UFFD_API };
 	struct uffdio_register all = { .range = { (uintptr_t)mem, SIZE }, .mode = UFFDIO_REGISTER_MODE_MISSING };
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK); /* poll(2) knows no other */
 
 	if (fd < 0 && (errno == EPERM || errno == ENOSYS))
 		return false;
 	REQUIRE(fd >= 0 && ioctl(fd, UFFDIO_API, &version) == 0);
+	faults = fd;
 	REQUIRE(madvise(mem, SIZE, MADV_DONTNEED) == 0 && ioctl(fd, UFFDIO_REGISTER, &all) == 0);
 	return true;
 }
 
+struct role {
+	char *adapter;
+	enum what what; /* TAKE: the peer sends from the memory, and this side copies the message to a receive of its SRQ */
+};
+
 static void offer(void *arg)
 {
+	const struct role *role = arg;
+	struct pollfd fault = { .events = POLLIN };
 	struct api_offer here;
 	struct api_buf trap;
 	DAT_EVD_HANDLE cr_evd;
 	void *mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool stopped;
 
-	(void)arg;
 	REQUIRE(mem != MAP_FAILED);
-	api_open_as((char *)(uintptr_t)"soft-bounce");
+	api_open_as(role->adapter);
 	api_end_make(&end, NULL);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	trap = api_buf_in(api.pz, mem, SIZE, DAT_MEM_PRIV_ALL_FLAG);
@@ -59,6 +73,14 @@ static void offer(void *arg)
 	check_put(CHECK_PARENT, &stopped, sizeof stopped);
 	check_put(CHECK_PARENT, &here, sizeof here);
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	if (role->what == TAKE) {
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		check_await(CHECK_PARENT);
+		REQUIRE_DAT(api_send(end.ep, &trap, 0, SIZE, 1, 0), DAT_SUCCESS);
+	}
+	fault.fd = faults;
+	REQUIRE(poll(&fault, 1, (int)check_patience_ms()) == 1 && fault.revents == POLLIN);
+	check_signal(CHECK_PARENT);
 	for (;;)
 		pause();
 }
@@ -68,28 +90,56 @@ static void offer(void *arg)
 struct post {
 	enum what what;
 	struct api_offer there;
+	bool biased;
 	DAT_RETURN result;
+	_Atomic bool done;
 };
 
 static void *post_it(void *arg)
 {
 	struct post *post = arg;
+	DAT_EVENT event;
+	DAT_COUNT more;
 
-	if (post->what == SEND)
+	for (int i = 0; post->biased && i < SHORTS; i++)
+		CHECK_DAT(api_send(end.ep, &other, 0, 8, 1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	if (post->what == TAKE)
+		post->result = dat_evd_wait(end.recv, DAT_TIMEOUT_INFINITE, 1, &event, &more);
+	else if (post->what == SEND)
 		post->result = api_send(end.ep, &buf, 0, SIZE, 2, 0);
 	else if (post->what == WRITE)
 		post->result = api_write(end.ep, api_seg(&buf, 0, SIZE), post->there.target, 2, 0);
 	else
 		post->result = api_read(end.ep, api_seg(&buf, 0, SIZE), post->there.target, 2, 0);
+	atomic_store(&post->done, true);
 	return NULL;
 }
 
-static void calls_return(enum what what)
+/* Makes an endpoint, one with an SRQ to take a message. */
+static void end_make(enum what what)
 {
-	pid_t peer = check_fork(offer, NULL);
-	struct post post = { .what = what };
-	pthread_t thread;
-	DAT_EVENT event;
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 1, .max_recv_iov = 1 };
+	DAT_EP_ATTR end_attr = { .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG };
+	DAT_LMR_TRIPLET seg;
+	DAT_SRQ_HANDLE srq;
+
+	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	other = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	if (what != TAKE) {
+		api_end_make(&end, NULL);
+		return;
+	}
+	seg = api_seg(&buf, 0, SIZE);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(2)), DAT_SUCCESS);
+	api_end_make_shared(&end, srq, &end_attr);
+}
+
+/* Starts a peer with this adapter, and connects to it. */
+static pid_t peer_meet(char *adapter, struct post *post)
+{
+	struct role role = { adapter, post->what };
+	pid_t peer = check_fork(offer, &role);
 	bool stopped;
 
 	check_get(peer, &stopped, sizeof stopped);
@@ -97,12 +147,20 @@ static void calls_return(enum what what)
 		check_kill(peer);
 		check_skip("userfaultfd(2) for faults of the kernel is not allowed (vm.unprivileged_userfaultfd)");
 	}
-	check_get(peer, &post.there, sizeof post.there);
-	api_open_as((char *)(uintptr_t)"soft-bounce");
-	api_end_make(&end, NULL);
-	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
-	other = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
-	api_connect_to(&end, &post.there.address, post.there.qual);
+	check_get(peer, &post->there, sizeof post->there);
+	api_open_as(adapter);
+	end_make(post->what);
+	api_connect_to(&end, &post->there.address, post->there.qual);
+	return peer;
+}
+
+static void calls_return(enum what what)
+{
+	struct post post = { .what = what };
+	pid_t peer = peer_meet((char *)(uintptr_t)"soft-bounce", &post);
+	pthread_t thread;
+	DAT_EVENT event;
+
 	REQUIRE(pthread_create(&thread, NULL, post_it, &post) == 0);
 	CHECK_DAT(dat_lmr_free(other.lmr), DAT_SUCCESS);
 	REQUIRE(pthread_join(thread, NULL) == 0);
@@ -130,8 +188,107 @@ static void a_send_there_fails(void)
 	calls_return(SEND);
 }
 
+/* ---- the kernel copies, and a thread here waits for the peer */
+
+static pthread_t stuck;
+static struct post post;
+
+/* Has a thread here wait in the kernel until the peer dies. */
+static pid_t thread_waits(enum what what, bool biased)
+{
+	pid_t peer;
+
+	post = (struct post){ .what = what, .biased = biased };
+	peer = peer_meet((char *)(uintptr_t)"soft0", &post);
+	REQUIRE(pthread_create(&stuck, NULL, post_it, &post) == 0);
+	if (what == TAKE)
+		check_signal(peer);
+	check_await(peer);
+	return peer;
+}
+
+/* Ends that wait. */
+static void thread_goes_on(pid_t peer)
+{
+	CHECK(!atomic_load(&post.done));
+	check_kill(peer);
+	REQUIRE(pthread_join(stuck, NULL) == 0);
+	CHECK_DAT(post.result, DAT_SUCCESS);
+	CHECK_DAT(dat_lmr_free(buf.lmr), DAT_SUCCESS);
+	api_close();
+}
+
+static void others_are_freed(enum what what, bool biased)
+{
+	pid_t peer = thread_waits(what, biased);
+	DAT_RMR_HANDLE rmr;
+
+	CHECK_DAT(dat_lmr_free(other.lmr), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	thread_goes_on(peer);
+}
+
+static void a_stuck_write_holds_no_other_region(void)
+{
+	others_are_freed(WRITE, false);
+}
+
+static void a_stuck_write_of_a_thread_with_a_bias_holds_no_other_region(void)
+{
+	others_are_freed(WRITE, true);
+}
+
+static void a_stuck_read_holds_no_other_region(void)
+{
+	others_are_freed(READ, false);
+}
+
+static void a_stuck_send_holds_no_other_region(void)
+{
+	others_are_freed(SEND, false);
+}
+
+static void a_stuck_receive_holds_no_other_region(void)
+{
+	others_are_freed(TAKE, false);
+}
+
+static void *free_it(void *arg)
+{
+	CHECK_DAT(dat_lmr_free(buf.lmr), DAT_SUCCESS);
+	atomic_store((_Atomic bool *)arg, true);
+	return NULL;
+}
+
+/* The kernel may write to it at any time. */
+static void a_region_is_not_freed_while_it_is_written_to(void)
+{
+	pid_t peer = thread_waits(READ, false);
+	_Atomic bool freed = false;
+	pthread_t thread;
+
+	REQUIRE(pthread_create(&thread, NULL, free_it, (void *)(uintptr_t)&freed) == 0);
+	for (uint64_t until = check_now_ms() + API_QUIET_MS; check_now_ms() < until; check_nap())
+		CHECK(!atomic_load(&freed));
+	CHECK(!atomic_load(&post.done));
+	check_kill(peer);
+	REQUIRE(pthread_join(stuck, NULL) == 0 && pthread_join(thread, NULL) == 0);
+	CHECK(atomic_load(&freed));
+	api_close();
+}
+
 static const struct check_test tests[] = {
-	CHECK_TEST(a_write_there_fails), CHECK_TEST(a_read_there_fails), CHECK_TEST(a_send_there_fails), CHECK_END
+	CHECK_TEST(a_write_there_fails),
+	CHECK_TEST(a_read_there_fails),
+	CHECK_TEST(a_send_there_fails),
+	CHECK_TEST(a_stuck_write_holds_no_other_region),
+	CHECK_TEST(a_stuck_write_of_a_thread_with_a_bias_holds_no_other_region),
+	CHECK_TEST(a_stuck_read_holds_no_other_region),
+	CHECK_TEST(a_stuck_send_holds_no_other_region),
+	CHECK_TEST(a_stuck_receive_holds_no_other_region),
+	CHECK_TEST(a_region_is_not_freed_while_it_is_written_to),
+	CHECK_END
 };
 
 static const struct check_suite suite = { .name = "memory in which faults do not end",

@@ -45,6 +45,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/ep.h \
 	providers/common/core/evd.h \
 	providers/common/core/evd_take.h \
+	providers/common/core/loan.h \
 	providers/common/core/loop.h \
 	providers/common/core/obj.h \
 	providers/common/core/ops_list.h \
@@ -69,6 +70,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/core/evd_wait.c \
 	providers/common/core/ia.c \
 	providers/common/core/lmr.c \
+	providers/common/core/loan.c \
 	providers/common/core/loop.c \
 	providers/common/core/obj.c \
 	providers/common/core/ops.c \

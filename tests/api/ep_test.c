@@ -408,6 +408,25 @@ static void modify_holds_the_rules_of_mixing(void)
 	CHECK(query(end.ep).recv_evd_handle == end.recv);
 }
 
+/* DAT 2.0 has another rule for the events of connections: tests/dat20/loan_test.c. */
+static void evd_of_another_instance_is_refused(void)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+	struct api_end end;
+	DAT_EP_PARAM param;
+
+	REQUIRE_DAT(dat_evd_create(api_open_another(), 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG | DAT_EVD_DTO_FLAG, &evd),
+		    DAT_SUCCESS);
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, evd, NULL, &ep), DAT_INVALID_HANDLE);
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, DAT_HANDLE_NULL, evd, DAT_HANDLE_NULL, NULL, &ep), DAT_INVALID_HANDLE);
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL, &ep), DAT_INVALID_HANDLE);
+	api_end_make(&end, NULL);
+	param.connect_evd_handle = evd;
+	CHECK_DAT(dat_ep_modify(end.ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param), DAT_INVALID_HANDLE);
+	CHECK(query(end.ep).connect_evd_handle == end.connect);
+}
+
 static void receive_posted_under_another_zone_is_a_protection_fault(void)
 {
 	struct api_pair pair;
@@ -620,6 +639,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(recv_completion_flags_are_fixed_by_the_first_receive),
 	CHECK_TEST(modified_evd_gets_the_events_and_the_old_one_is_free),
 	CHECK_TEST(modify_holds_the_rules_of_mixing),
+	CHECK_TEST(evd_of_another_instance_is_refused),
 	CHECK_TEST(receive_posted_under_another_zone_is_a_protection_fault),
 	CHECK_TEST(query_answers_each_mask_bit_and_refuses_others),
 	CHECK_TEST(connected_ends_tell_each_others_addresses),

@@ -80,7 +80,8 @@ tests_dat20_left_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_dat20_left_test_LDADD = libdat2.la
 EXTRA_DIST += tests/dat20/wrapped.sh
 TESTS += tests/dat20/wrapped.sh
-tests/dat20/wrapped.log: datconform-2.0$(EXEEXT) tests/dat20/story$(EXEEXT) tests/dat20/edge_test$(EXEEXT) tests/dat20/left_test$(EXEEXT) libdatsoft.la libdat-trace.la libdat-fault.la watch_sdk02.la watch_sdk07.la watch_sdk09.la
+tests/dat20/wrapped.log: datconform-2.0$(EXEEXT) tests/dat20/story$(EXEEXT) tests/dat20/edge_test$(EXEEXT) tests/dat20/left_test$(EXEEXT) \
+	tests/dat20/loan_test$(EXEEXT) libdatsoft.la libdat-trace.la libdat-fault.la watch_sdk02.la watch_sdk07.la watch_sdk09.la
 
 check_PROGRAMS += tests/dat20/lines_test
 tests_dat20_lines_test_SOURCES = tests/dat20/lines_test.c
@@ -115,6 +116,13 @@ tests_dat20_rules_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='
 tests_dat20_rules_test_LDADD = libdat2.la
 EXTRA_tests_dat20_rules_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/rules_test
+
+check_PROGRAMS += tests/dat20/loan_test
+tests_dat20_loan_test_SOURCES = tests/dat20/loan_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_loan_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_loan_test_LDADD = libdat2.la
+EXTRA_tests_dat20_loan_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/loan_test
 
 EXTRA_DIST += tests/dat20/programs.sh tests/dat20/pair.sh
 if !SANITIZED

@@ -152,10 +152,9 @@ dapltest_passes()
 	done
 	rare tap "$what: dapltest makes 20 of each object" dapltest_alone 8 "$ia" L -m 20 \
 		limit_ia limit_pz limit_cno limit_evd limit_ep limit_rsp limit_psp limit_lmr
-	# For the rest dapltest makes an endpoint of its second set with an EVD of the first, which is one of another open adapter.
-	# OFED does not look at that.
-	rare tap "$what: dapltest makes 20 of each object in two sets" dapltest_alone 4 "$ia" L -m 20 -w 2 \
-		limit_ia limit_pz limit_cno limit_evd
+	# From limit_ep on, the endpoints of the second set have an EVD of the first set, which is one of another open adapter.
+	rare tap "$what: dapltest makes 20 of each object in two sets" dapltest_alone 9 "$ia" L -m 20 -w 2 \
+		limit_ia limit_pz limit_cno limit_evd limit_ep limit_rsp limit_psp limit_lmr limit_rpost
 	rare tap "$what: dapltest posts 20 receives" dapltest_alone 1 "$ia" L -m 20 limit_rpost
 	while read -r number feature; do
 		tap "$what: dapltest tests $feature" dapltest_alone "$number" "$ia" F -f "$feature"

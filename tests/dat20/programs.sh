@@ -28,5 +28,6 @@ for ((round = 0; round < ${DAT20_ROUNDS:-1}; round++)); do
 	tap 'dat20: dtestx finds no datagrams' ends_at_once 'DAT_INVALID_PARAMETER' 'dtestx -P soft0 -u -s'
 	dapltest_passes dat20 soft0 localhost
 	tap 'dat20: dapltest makes regions of up to 1 GiB' dapltest_alone 1 soft0 L limit_size_lmr
+	tap 'dat20: dapltest makes all of that in three sets' dapltest_alone 10 soft0 L -m 20 -w 3
 done
 tap_end

@@ -63,6 +63,7 @@ tap 'wrapped: and their events' has 'event=\{DAT_IB_DTO_EVENT ep=0x[0-9a-f]+ coo
 tap 'wrapped: a refused call has a value of 2.0 by name' has 'DAT_INVALID_PARAMETER DAT_INVALID_ARG[0-9] <'
 tap 'wrapped: a program of 2.0 is served through a trace as it is without' env OPENDAT_TEST_IA=traced tests/dat20/edge_test
 tap 'wrapped: and through a trace of a trace' env OPENDAT_TEST_IA=twice tests/dat20/edge_test
+tap 'wrapped: an EVD of another adapter is served through a trace of a trace' env OPENDAT_TEST_IA=twice tests/dat20/loan_test
 tap 'wrapped: an event of a freed endpoint touches no other adapter' tests/dat20/left_test traced base
 fails_once() { adapter base 'ep_connect:event=UNREACHABLE' && tests/dat20/left_test broken; }
 tap 'wrapped: an attempt that is made to fail has one outcome, also if its endpoint is freed' fails_once

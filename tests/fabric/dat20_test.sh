@@ -84,6 +84,7 @@ over ofa-rxe0 rxe "$LAB_IB" dtest
 tap 'rxe: the extensions exchange between two processes' own extension_test ib-rxe0
 tap 'rxe: what programs of 2.0 rely on' own rules_test ib-rxe0
 tap 'rxe: CNOs with a descriptor' own cno_test ib-rxe0
+tap 'rxe: an EVD of another adapter' own loan_test ib-rxe0
 dtestx_passes 'rxe: dtestx writes with immediate data, swaps and adds' ofa-rxe0 "$LAB_IB"
 dtestx_passes 'rxe: dtestx polls' ofa-rxe0 "$LAB_IB" -p
 client=ofed
@@ -102,6 +103,7 @@ over ofa-siw0 siw "$LAB_IW" dtestcm
 tap 'siw: the extensions are refused at once' own extension_test iwarp-siw0
 tap 'siw: what programs of 2.0 rely on' own rules_test iwarp-siw0
 tap 'siw: CNOs with a descriptor' own cno_test iwarp-siw0
+tap 'siw: an EVD of another adapter' own loan_test iwarp-siw0
 wrapped siw iwarp-siw0
 wrapped_ofed siw ofa-siw0
 tap 'siw: dtestx finds no extension' dtestx_finds_none ofa-siw0

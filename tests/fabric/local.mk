@@ -19,7 +19,7 @@ FABRIC_OPTIONS_hosts_test = --hosts 2
 FABRIC_OPTIONS_vipl_test = --timeout 1200
 FABRIC_OPTIONS_vipl_hosts_test = --hosts 2
 FABRIC_NEEDS = examples/exchange examples/vipl_exchange tests/dat20/cno_test tests/dat20/extension_test tests/dat20/many_test \
-	tests/dat20/rules_test tests/dat20/counters_test tests/dat20/story tests/soft/secret_test $(API_TESTS) $(VIPL_TESTS) \
+	tests/dat20/rules_test tests/dat20/loan_test tests/dat20/counters_test tests/dat20/story tests/soft/secret_test $(API_TESTS) $(VIPL_TESTS) \
 	$(FABRIC_PROGS) $(FABRIC_LIBS)
 FABRIC_PROGS =
 FABRIC_LIBS =

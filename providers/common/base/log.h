@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages of libdatp itself and of providers: which of them are kept, and which are printed once.
- * A message is written before the function that logs it returns, which may take long, so the caller may hold no lock except an
- * IA's or an SRQ's.
+ * A message is written before the function that logs it returns, which may take long, so the caller may hold no lock except that
+ * of loans, an IA's, an SRQ's, or that of an endpoint which is being freed.
  */
 #ifndef DATP_LOG_H
 #define DATP_LOG_H

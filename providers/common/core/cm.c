@@ -45,12 +45,14 @@ static void count_event_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
 /* Queues an event about the connection. The EP lock is held, and the state has changed. */
 static void queue_event_locked(struct datp_ep *ep, struct conn_note *note, DAT_EVENT_NUMBER number)
 {
+	struct datp_evd *evd = ep_conn_evd_locked(ep);
+
 	note->node.number = number;
 	count_event_locked(ep, number);
-	if (!ep->connect_evd)
+	if (!evd)
 		return;
-	count_add(&evd_priv(ep->connect_evd)->conn_events, 1);
-	evd_post(ep->connect_evd, &note->node, true);
+	count_add(&evd_priv(evd)->conn_events, 1);
+	evd_post(evd, &note->node, true);
 }
 
 /*

@@ -44,6 +44,8 @@ struct edge {
 	bool srq_end_is_error;
 	/* the events of a connection stay queued when its endpoint is freed, and that of its end is queued then */
 	bool keeps_events;
+	/* an endpoint may have an EVD of another IA for the events of its connections (loan.h) */
+	bool borrows_evds;
 	/* programs know the extensions of <datp/ext.h> */
 	bool has_extensions;
 };

@@ -206,9 +206,30 @@ static enum datp_err evds_of(struct datp_ep *ep, const struct ep_new *what)
 		return DATP_ERR_HANDLE_EVD_RECV;
 	if (!evd_of(ia, what->request_evd, &ep->request_evd))
 		return DATP_ERR_HANDLE_EVD_REQUEST;
-	if (!evd_of(ia, what->connect_evd, &ep->connect_evd))
-		return DATP_ERR_HANDLE_EVD_CONN;
+	/* one that is not this IA's is borrowed, if that is possible */
+	evd_of(ia, what->connect_evd, &ep->connect_evd);
 	return DATP_OK;
+}
+
+/* Borrows the EVD for connections, if the endpoint has none of its own IA but is to have one. */
+static enum datp_err borrow(struct datp_ep *ep, DAT_EVD_HANDLE handle)
+{
+	struct loan *loan;
+	enum datp_err err;
+
+	if (ep->connect_evd || handle == DAT_HANDLE_NULL)
+		return DATP_OK;
+	err = loan_take(ep, handle, &loan);
+	if (!err)
+		loan_set(ep, loan);
+	return err;
+}
+
+/* Gives back what borrow() has borrowed. */
+static void give_back(struct datp_ep *ep)
+{
+	if (ep_priv(ep)->loan)
+		loan_set(ep, NULL);
 }
 
 static void init_notes(struct datp_ep *ep)
@@ -242,9 +263,12 @@ enum datp_err ep_create(struct datp_ia *ia, const struct ep_new *what, struct da
 	err = ep_streams_attach(ep);
 	if (err)
 		goto drop_parts;
-	err = init_queues(ep);
+	err = borrow(ep, what->connect_evd);
 	if (err)
 		goto detach;
+	err = init_queues(ep);
+	if (err)
+		goto give_back;
 	err = loop_reserve(ia, EP_CALLS) ? DATP_OK : DATP_ERR_MEMORY;
 	if (err)
 		goto free_queues;
@@ -267,6 +291,8 @@ unreserve:
 	loop_unreserve(ia, EP_CALLS);
 free_queues:
 	ep_queues_free(ep);
+give_back:
+	give_back(ep);
 detach:
 	ep_streams_detach(ep);
 drop_parts:
@@ -278,22 +304,27 @@ drop_parts:
 /* ------------------------------------------------------------------ the end */
 
 /*
- * Leaves the events about the connection to a program that awaits them after it has freed the endpoint: those that are queued, and
- * the one of the end. Nothing else queues any now.
+ * Leaves the events about the connection to a program that awaits them after it has freed the endpoint, or closed its IA: those
+ * that are queued, and, unless the EVD is freed with the endpoint, the one of the end. Nothing else queues any now.
  */
 static void leave_events(struct datp_ep *ep, bool by_program)
 {
 	const unsigned int connected = EP_IN(DAT_EP_STATE_CONNECTED) | EP_IN(DAT_EP_STATE_DISCONNECT_PENDING);
 	struct conn_note *ended = &ep_priv(ep)->ended;
+	struct datp_evd *evd;
 
-	if (!ia_priv(ep->obj.ia)->plugin->edge->keeps_events || !ep->connect_evd)
+	if (!ia_priv(ep->obj.ia)->plugin->edge->keeps_events)
 		return;
-	if (by_program && (EP_IN(ep_state(ep)) & connected)) {
+	datp_lock(&ep->lock);
+	evd = ep_conn_evd_locked(ep);
+	if (evd && (by_program || ep_priv(ep)->loan) && (EP_IN(ep_state(ep)) & connected)) {
 		ended->node.number = DAT_CONNECTION_EVENT_DISCONNECTED;
-		count_add(&evd_priv(ep->connect_evd)->conn_events, 1);
-		evd_post(ep->connect_evd, &ended->node, true);
+		count_add(&evd_priv(evd)->conn_events, 1);
+		evd_post(evd, &ended->node, true);
 	}
-	evd_keep_events(ep);
+	if (evd)
+		evd_keep_events(evd, ep);
+	datp_unlock(&ep->lock);
 }
 
 /* Frees an endpoint that has been retired (obj_retire): by the program, or with its IA or request. */
@@ -318,6 +349,7 @@ static void ep_finish(struct datp_ep *ep, bool by_program)
 	ep_poll_lock(ep);
 	ep_purge(ep);
 	ep_poll_unlock(ep);
+	give_back(ep);
 	ep_streams_detach(ep);
 	drop_parts(ep);
 	ep_queues_free(ep);

@@ -6,13 +6,14 @@
  * are called without it, because a transport may take long. Code that works on an endpoint without
  * the lock, and is not the consumer's own call on it (an upcall, a timer), pins the endpoint.
  * ep_free, ep_reset and ep_modify first wait until the endpoint is not pinned, so a pinned endpoint
- * keeps its memory, its EVDs and its work queues.
+ * keeps its memory, its work queues, and its EVDs, except one of another IA (loan.h).
  */
 #ifndef EP_H
 #define EP_H
 
 #include "core.h"
 #include "evd.h"
+#include "loan.h"
 
 struct ep_priv {
 	_Atomic uint64_t connects, disconnects; /* calls that have begun an attempt, and ended a connection */
@@ -36,6 +37,11 @@ struct ep_priv {
 	struct sockaddr_storage target;
 	uint64_t target_qual; /* on the passive side, the qualifier at which the connection request arrived */
 	struct loop_call *calls;	/* calls that the service thread still has to make (the calls' lock) */
+	/*
+	 * of its EVD for connections, if that is another IA's; or NULL. EP lock; without it in calls that create, modify or
+	 * free the endpoint, which alone write it
+	 */
+	struct loan *loan;
 	bool no_calls;		/* no further call is accepted (the calls' lock) */
 	/* the private data of the peer's accept, or of its rejection; valid until reset or free */
 	unsigned char *pdata;
@@ -83,6 +89,14 @@ enum datp_err ep_state_error(int state);
 
 /* ------------------------------------------------------------------ ep.c */
 
+/* Returns its EVD for connections, of whichever IA, or NULL. That EVD is not freed while the lock is held. EP lock. */
+static inline struct datp_evd *ep_conn_evd_locked(struct datp_ep *ep)
+{
+	const struct loan *loan = ep_priv(ep)->loan;
+
+	return loan ? loan->evd : ep->connect_evd;
+}
+
 struct ep_new {
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
@@ -123,9 +137,12 @@ enum datp_err ep_attr_resolve_like(struct datp_ia *ia, struct datp_ep_attr *attr
 enum evd_stream ep_recv_stream(const struct datp_ep_attr *attr);
 enum evd_stream ep_request_stream(const struct datp_ep_attr *attr);
 
-/* Attaches the streams of an endpoint to its three EVDs and holds these: all, or on an error none. */
+/* Attaches the streams of an endpoint to its EVDs and holds these: all, or on an error none. A loan has its own. */
 enum datp_err ep_streams_attach(const struct datp_ep *ep);
 void ep_streams_detach(const struct datp_ep *ep);
+/* The same for the stream of connection events alone, from whatever endpoint, to an EVD of this IA. */
+enum datp_err ep_conn_attach(struct datp_ia *ia, struct datp_evd *evd);
+void ep_conn_detach(struct datp_evd *evd);
 
 /* ------------------------------------------------------------------ ep_modify.c */
 

@@ -219,6 +219,16 @@ static void detach(struct datp_evd *evd, enum evd_stream stream)
 	obj_drop(evd);
 }
 
+enum datp_err ep_conn_attach(struct datp_ia *ia, struct datp_evd *evd)
+{
+	return attach(ia, evd, "connect_evd_handle", STREAM_OTHER, 0, DAT_EVD_CONNECTION_FLAG, DATP_ERR_HANDLE_EVD_CONN);
+}
+
+void ep_conn_detach(struct datp_evd *evd)
+{
+	detach(evd, STREAM_OTHER);
+}
+
 enum datp_err ep_streams_attach(const struct datp_ep *ep)
 {
 	struct datp_ia *ia = ep->obj.ia;
@@ -234,8 +244,7 @@ enum datp_err ep_streams_attach(const struct datp_ep *ep)
 		     DATP_ERR_HANDLE_EVD_REQUEST);
 	if (err)
 		goto detach_recv;
-	err = attach(ia, ep->connect_evd, "connect_evd_handle", STREAM_OTHER, 0,
-		     DAT_EVD_CONNECTION_FLAG, DATP_ERR_HANDLE_EVD_CONN);
+	err = ep_conn_attach(ia, ep->connect_evd);
 	if (err)
 		goto detach_request;
 	return DATP_OK;
@@ -249,7 +258,7 @@ detach_recv:
 
 void ep_streams_detach(const struct datp_ep *ep)
 {
-	detach(ep->connect_evd, STREAM_OTHER);
+	ep_conn_detach(ep->connect_evd);
 	detach(ep->request_evd, ep_request_stream(&ep->attr));
 	detach(ep->recv_evd, ep_recv_stream(&ep->attr));
 }

@@ -133,6 +133,8 @@ void ep_purge(struct datp_ep *ep)
 		if (evds[i])
 			evd_purge_ep(evds[i], ep);
 	datp_lock(&ep->lock);
+	if (ep_priv(ep)->loan && ep_conn_evd_locked(ep))
+		evd_purge_ep(ep_conn_evd_locked(ep), ep);
 	if (ep->srq)
 		srq_forget_ep(ep->srq, ep);
 	binds_end(&ep->sq);

@@ -43,9 +43,12 @@ static bool mix_evd(struct datp_ia *ia, struct datp_evd **evd, DAT_EVD_HANDLE ha
 	return *evd || handle == DAT_HANDLE_NULL;
 }
 
-/* Computes the new state of the endpoint; it holds a reference to the PZ only. */
-static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *change,
-			 struct datp_ep *next)
+/*
+ * Computes the new state of the endpoint; it holds a reference to the PZ only. *loan becomes that of its new EVD for connections if
+ * this is another IA's, also if an error is returned.
+ */
+static enum datp_err mix(struct datp_ep *ep, const struct ep_change *change,
+			 struct datp_ep *next, struct loan **loan)
 {
 	struct datp_ia *ia = ep->obj.ia;
 	uint32_t fields = change->fields;
@@ -61,8 +64,11 @@ static enum datp_err mix(const struct datp_ep *ep, const struct ep_change *chang
 		     asks(fields, EP_FIELD_REQUEST_EVD)))
 		return DATP_ERR_HANDLE_EVD_REQUEST;
 	if (!mix_evd(ia, &next->connect_evd, change->connect_evd,
-		     asks(fields, EP_FIELD_CONNECT_EVD)))
-		return DATP_ERR_HANDLE_EVD_CONN;
+		     asks(fields, EP_FIELD_CONNECT_EVD))) {
+		err = loan_take(ep, change->connect_evd, loan);
+		if (err)
+			return err;
+	}
 	if (asks(fields, EP_FIELD_PZ)) {
 		next->pz = change->pz == DAT_HANDLE_NULL ? NULL : obj_hold(ia, change->pz, DATP_PZ);
 		if (!next->pz && change->pz != DAT_HANDLE_NULL)
@@ -146,6 +152,7 @@ free_sq:
 
 enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change)
 {
+	struct loan *loan = NULL;
 	struct datp_ep next;
 	enum datp_err err;
 
@@ -154,11 +161,20 @@ enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change)
 		return err;
 	ep_await_unpinned(ep);
 	next = *ep;
-	err = mix(ep, change, &next);
+	err = mix(ep, change, &next, &loan);
 	if (err)
-		return err;
+		goto drop_loan;
 	err = change_over(ep, &next);
 	if (err)
-		obj_drop(next.pz);
+		goto drop_pz;
+	/* Until here the endpoint has its old loan. In a state that can be modified, it has no events. */
+	if (asks(change->fields, EP_FIELD_CONNECT_EVD) && (loan || ep_priv(ep)->loan))
+		loan_set(ep, loan);
+	return DATP_OK;
+
+drop_pz:
+	obj_drop(next.pz);
+drop_loan:
+	loan_drop(loan);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "cm.h"
 #include "diag.h"
 #include "evd.h"
+#include "loan.h"
 #include "providers/common/base/futex.h"
 
 /* Programs ask for very short queues and then use more entries. */
@@ -362,8 +363,10 @@ enum datp_err evd_free(struct datp_evd *evd)
 void evd_destroy(struct datp_evd *evd)
 {
 	see_waiter(evd);
-	if (!obj_retire(evd, true, DATP_OK, DATP_ERR_HANDLE_EVD_REQUEST))
-		evd_end(evd);
+	if (obj_retire(evd, true, DATP_OK, DATP_ERR_HANDLE_EVD_REQUEST))
+		return;
+	loans_end(evd);
+	evd_end(evd);
 }
 
 /* ------------------------------------------------------------------ notes */

@@ -82,6 +82,7 @@ struct evd_priv {
 	/* the waiter has checked the queue, and sleeps; set under the EVD lock */
 	_Atomic bool asleep;
 	_Atomic uint32_t own_bell; /* what `bell` points to unless the transport says otherwise */
+	struct loan *loans;		/* to endpoints of other IAs (the loans lock) */
 	struct datp_cno *cno;		/* with a reference */
 	/* CNO lock of `cno`: */
 	struct datp_evd *cno_next;	/* on the list of EVDs with triggers */
@@ -118,13 +119,13 @@ void evd_wake(struct datp_evd *evd, const struct evd_wakeup *wakeup, bool soon);
 void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify);
 /* Removes a node from the list, if it is still there. */
 void evd_unpost(struct datp_evd *evd, struct datp_node *node);
-/* Removes the queued events of an endpoint. The poll lock is held if the EVD has one. */
+/* Removes the queued events of an endpoint. The poll lock is held if the endpoint has completions on the EVD. */
 void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep);
 /*
- * Makes the queued events about an endpoint's connection independent of the endpoint, which is being freed. It has an EVD for them,
- * and nothing queues more.
+ * Makes the queued events about an endpoint's connection independent of the endpoint, which is being freed. This is its EVD for
+ * them, and nothing queues more.
  */
-void evd_keep_events(struct datp_ep *ep);
+void evd_keep_events(struct datp_evd *evd, struct datp_ep *ep);
 /* Moves what the transport has completed to the list. Poll lock held. */
 void evd_drain_locked(struct datp_evd *evd);
 /* The same if there may be completions; takes the poll lock. */

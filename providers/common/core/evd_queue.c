@@ -11,7 +11,7 @@
  * completions: such a waiter takes the lock once more, to check the queue, before it sleeps.
  *
  * A thread may post only while it keeps the EVD from being freed: by a lock of an object that feeds
- * it (EP, SP), by a pin on that object, or by the async lock of an IA.
+ * it (EP, SP), by a pin on that object if the two are of one IA, or by the async lock of an IA.
  */
 #include <stdlib.h>
 
@@ -230,10 +230,10 @@ static void event_keep(struct datp_evd *evd, struct conn_note *event)
 	datp_unlock(&priv->lock);
 }
 
-void evd_keep_events(struct datp_ep *ep)
+void evd_keep_events(struct datp_evd *evd, struct datp_ep *ep)
 {
-	event_keep(ep->connect_evd, &ep_priv(ep)->established);
-	event_keep(ep->connect_evd, &ep_priv(ep)->ended);
+	event_keep(evd, &ep_priv(ep)->established);
+	event_keep(evd, &ep_priv(ep)->ended);
 }
 
 /* ------------------------------------------------------------------ the transport's completions */

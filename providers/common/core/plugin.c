@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "loan.h"
 #include "providers/common/base/refuse.h"
 
 struct core core;
@@ -22,6 +23,7 @@ static void after_fork_in_child(void)
 {
 	obj_forget_all();
 	ep_forget_all();
+	loan_forget_all();
 	sp_forget_all();
 	log_forget();
 	for (struct ia_priv *ia = core.ias; ia; ia = ia->next)

@@ -82,6 +82,12 @@ static bool named(struct datp_ia *ia, DAT_HANDLE handle, enum datp_type type)
 	return handle == DAT_HANDLE_NULL || obj_get(ia, handle, type);
 }
 
+/* Returns whether a handle names an EVD that may be one for connections, or is null. */
+static bool names_conn_evd(struct datp_ia *ia, DAT_EVD_HANDLE handle)
+{
+	return named(ia, handle, DATP_EVD) || loan_possible(ia, handle);
+}
+
 /*
  * Checks the handles before the other arguments. They are checked again when references to the
  * objects are taken.
@@ -96,7 +102,7 @@ static enum datp_err handles_check(struct datp_ia *ia, const struct ep_new *what
 		return DATP_ERR_HANDLE_EVD_RECV;
 	if (!named(ia, what->request_evd, DATP_EVD))
 		return DATP_ERR_HANDLE_EVD_REQUEST;
-	if (!named(ia, what->connect_evd, DATP_EVD))
+	if (!names_conn_evd(ia, what->connect_evd))
 		return DATP_ERR_HANDLE_EVD_CONN;
 	if (what->with_srq && !obj_get(ia, what->srq, DATP_SRQ))
 		return DATP_ERR_HANDLE_SRQ;
@@ -167,7 +173,7 @@ static void param_out(DAT_EP_PARAM *param, struct datp_ep *ep)
 	param->pz_handle = ep->pz;
 	param->recv_evd_handle = ep->recv_evd;
 	param->request_evd_handle = ep->request_evd;
-	param->connect_evd_handle = ep->connect_evd;
+	param->connect_evd_handle = ep_conn_evd_locked(ep);
 	param->srq_handle = ep->srq;
 	attr_out(&param->ep_attr, &ep->attr);
 	datp_unlock(&ep->lock);

@@ -95,6 +95,12 @@ static bool may_be_null(const struct refused *r, enum datp_type type)
 	return is_call(r, "cr_accept") && type == DATP_EP;
 }
 
+/* Returns true for an EVD of another IA that an endpoint may have for its connections. */
+static bool is_lent(const struct refused *r, const char *name, DAT_HANDLE handle)
+{
+	return !strcmp(name, "connect_evd_handle") && loan_possible(r->ia, handle);
+}
+
 /* If the ith argument, a handle, is the cause, writes that into the text and returns true. */
 static bool handle_is_wrong(struct refused *r, int i)
 {
@@ -114,7 +120,7 @@ static bool handle_is_wrong(struct refused *r, int i)
 		return SAY(r, "%s, %p, is the handle of an object of another type (%s instead of %s)",
 			   name, handle, kinds[is], kinds[want]);
 	obj = obj_get(NULL, handle, want);
-	if (obj && r->ia && obj->ia != r->ia)
+	if (obj && r->ia && obj->ia != r->ia && !is_lent(r, name, handle))
 		return SAY(r, "%s, %p, belongs to another open adapter", name, handle);
 	if (obj && want == DATP_EVD && flag_needed(r, &flag) &&
 	    !(((struct datp_evd *)obj)->flags & flag_needed(r, &flag)))
@@ -223,6 +229,20 @@ static unsigned int users_append_locked(struct refused *r, enum datp_type type, 
 	return n;
 }
 
+/* The same for endpoints of other IAs, which may use an EVD. No lock. */
+static unsigned int borrowers_append(struct refused *r, const void *what)
+{
+	struct datp_evd *evd = what ? obj_get(NULL, (DAT_HANDLE)(uintptr_t)what, DATP_EVD) : NULL;
+	DAT_HANDLE first[2] = { 0 };
+	unsigned int n = evd ? loans_list(evd, first, 2) : 0;
+
+	if (n == 1)
+		append(r, "1 endpoint of another open adapter (%p)", first[0]);
+	else if (n)
+		append(r, "%u endpoints of other open adapters (%p, %p%s)", n, first[0], first[1], n > 2 ? ", ..." : "");
+	return n;
+}
+
 /* Returns whether an EVD gets the asynchronous errors of any open adapter. */
 static bool is_async_evd(const void *evd)
 {
@@ -250,6 +270,7 @@ static bool say_users(struct refused *r, const void *what, const char *remedy)
 	if (ia->own_async)
 		own = ia->async_evd;
 	datp_unlock(&ia->async_lock);
+	n = borrowers_append(r, what);
 	datp_lock(&ia->lock);
 	for (int type = 0; type < DATP_TYPE_COUNT; type++)
 		n += users_append_locked(r, (enum datp_type)type, what, own);

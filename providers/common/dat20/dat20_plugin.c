@@ -67,6 +67,7 @@ static const struct dat12_edge edge = {
 		  .shown = dat20_shown,
 		  .srq_end_is_error = true,
 		  .keeps_events = true,
+		  .borrows_evds = true,
 		  .has_extensions = true },
 	.open = dat12_open,
 };

@@ -544,6 +544,22 @@ CLAUSE("D20-35")
 	MUST_NUM(kit_event(p.a.connect).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+CLAUSE("D20-63")
+{
+	DAT_EVD_HANDLE others = kit_evd_at(kit_open_another(), 8, DAT_EVD_CONNECTION_FLAG, DAT_HANDLE_NULL);
+	DAT_EP_ATTR attr = kit_attr();
+	struct kit_pair p;
+
+	kit_pair_unconnected(&p, NULL);
+	MUST_RET(dat_ep_free(p.a.ep), DAT_SUCCESS);
+	MUST_RET(dat_ep_create(t.ia, t.pz, p.a.recv, p.a.request, others, &attr, &p.a.ep), DAT_SUCCESS);
+	p.a.connect = others;
+	kit_pair_connect(&p);
+	kit_disconnect(&p);
+	MUST_RET(dat_ep_free(p.a.ep), DAT_SUCCESS);
+	CHECK_RET(dat_evd_free(others), DAT_SUCCESS);
+}
+
 CLAUSE_BARE("D20-26")
 {
 	int said = memfd_create("said", 0);

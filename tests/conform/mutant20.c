@@ -192,6 +192,15 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CONN
 }
 #undef FUNCTION
 
+static int is_of(DAT_EVD_HANDLE evd, DAT_IA_HANDLE ia)
+{
+	DAT_EVD_PARAM param = { .ia_handle = ia };
+
+	if (evd)
+		((__typeof__(&dat_evd_query))next("dat_evd_query"))(evd, DAT_EVD_FIELD_ALL, &param);
+	return param.ia_handle == ia;
+}
+
 #define FUNCTION dat_ep_create
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
 			 const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
@@ -200,6 +209,8 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv
 
 	if (breaks("prints"))
 		puts("an endpoint");
+	if (breaks("evd_of_another_refused") && !is_of(connect, ia))
+		return REFUSED(DAT_INVALID_HANDLE);
 	ret = NEXT(ia, pz, recv, request, connect, attr, ep);
 	return ret != DAT_SUCCESS && breaks("refusal_not_implemented") ? REFUSED(DAT_NOT_IMPLEMENTED) : ret;
 }

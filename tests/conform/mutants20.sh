@@ -94,6 +94,7 @@ counter_unchecked D20-60
 prints_nothing D20-61
 print_keeps D20-61
 counters_untold D20-62
+evd_of_another_refused D20-63
 END
 judge_pairs 'mutants of 2.0'
 

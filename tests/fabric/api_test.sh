@@ -8,17 +8,6 @@
 set -u
 . "${0%/*}/joined.sh"
 
-# all_over ADAPTER KIND PROGRAM[:WORDS]...
-all_over()
-{
-	local program words
-	for program in "${@:3}"; do
-		words=${program#"${program%%:*}"}
-		words=${words#:}
-		over "$1" "$2" "api/${program%%:*}" ${words:+"$words"}
-	done
-}
-
 device=
 [ "${1-}" != --as ] || { device=$2; shift 2; }
 
@@ -45,20 +34,20 @@ programs=("$@")
 if [ -n "$device" ]; then
 	imitate=$top_srcdir/tests/fabric/imitate
 	imitated=("$imitate" "$device")
-	all_over "$("$imitate" --adapter "$device")" "$device" "${programs[@]}" | joined
+	all_over "$("$imitate" --adapter "$device")" "$device" api "${programs[@]}" | joined
 	exit
 fi
 over_rxe()
 {
-	all_over ib-rxe0 rxe "${programs[@]}"
-	all_over ib-windows "rxe, windows" "${windows[@]}"
+	all_over ib-rxe0 rxe api "${programs[@]}"
+	all_over ib-windows "rxe, windows" api "${windows[@]}"
 }
 over_siw()
 {
-	all_over iwarp-siw0 siw "${programs[@]}"
-	all_over iwarp-prompt siw "${prompt[@]}"
+	all_over iwarp-siw0 siw api "${programs[@]}"
+	all_over iwarp-prompt siw api "${prompt[@]}"
 	echo 2 >"$slow"
-	all_over iwarp-siw0 siw "${slowly[@]}"
+	all_over iwarp-siw0 siw api "${slowly[@]}"
 	echo 0 >"$slow"
 }
 side_by_side over_rxe over_siw | joined

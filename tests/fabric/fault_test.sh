@@ -46,51 +46,53 @@ export DAT_OVERRIDE=$conf
 
 over_rxe()
 {
-	over ib-rxe0 rxe fabric/limit
-	over ib-rxe0 rxe fabric/order
-	over ib-rxe0 rxe fabric/device 'ib device'
-	over ib-rxe0 rxe fabric/device 'any device'
-	over ib-rxe0 rxe fabric/device 'device at level debug'
-	over ib-rxe0 rxe fabric/ended 'ib end'
-	over ib-rxe0 rxe fabric/ended 'any end'
-	over ib-rxe0 rxe fabric/hold first:
-	over ib-rxe0 rxe fabric/post
-	over inline-rxe0 'rxe, inline=4096' fabric/post
-	over ib-rxe0 rxe fabric/early
-	over ib-rxe0 rxe fabric/pipe 'other devices'
-	over ib-rxe0 rxe fabric/fork
-	over ib-rxe0 rxe fabric/trap 'ib trap'
-	over ib-rxe0 rxe fabric/trap 'any trap'
-	over ib-rxe0 rxe fabric/attempt 'any attempt'
-	over ib-rxe0 rxe fabric/attempt 'prompt attempt'
-	over ib-rxe0 rxe fabric/bound 'ib bound'
-	over ib-rxe0 rxe fabric/bound 'any bound'
+	two_at_a_time \
+		'ib-rxe0|rxe|fabric/limit' \
+		'ib-rxe0|rxe|fabric/order' \
+		'ib-rxe0|rxe|fabric/device|ib device' \
+		'ib-rxe0|rxe|fabric/device|any device' \
+		'ib-rxe0|rxe|fabric/device|device at level debug' \
+		'ib-rxe0|rxe|fabric/ended|ib end' \
+		'ib-rxe0|rxe|fabric/ended|any end' \
+		'ib-rxe0|rxe|fabric/hold|first:' \
+		'ib-rxe0|rxe|fabric/post' \
+		'inline-rxe0|rxe, inline=4096|fabric/post' \
+		'ib-rxe0|rxe|fabric/early' \
+		'ib-rxe0|rxe|fabric/pipe|other devices' \
+		'ib-rxe0|rxe|fabric/fork' \
+		'ib-rxe0|rxe|fabric/trap|ib trap' \
+		'ib-rxe0|rxe|fabric/trap|any trap' \
+		'ib-rxe0|rxe|fabric/attempt|any attempt' \
+		'ib-rxe0|rxe|fabric/attempt|prompt attempt' \
+		'ib-rxe0|rxe|fabric/bound|ib bound' \
+		'ib-rxe0|rxe|fabric/bound|any bound'
 	faults ib-rxe0 rxe rxe0 eth0
 }
 
 over_siw()
 {
-	over iwarp-siw0 siw fabric/limit
-	over iwarp-siw0 siw fabric/order
-	over iwarp-siw0 siw fabric/device 'any device'
-	over iwarp-siw0 siw fabric/device 'device at level debug'
-	over iwarp-siw0 siw fabric/ended 'iw end'
-	over iwarp-siw0 siw fabric/ended 'any end'
-	over iwarp-siw0 siw fabric/hold first:
-	over hold-siw0 'siw, hold_ms=60000' fabric/hold 'long hold'
-	over unfenced-siw0 'siw, quirk=writes_unfenced' fabric/fence
-	over iwarp-siw0 siw fabric/post
-	over inline-siw0 'siw, inline=4096' fabric/post
-	over iwarp-siw0 siw fabric/fork
-	over iwarp-siw0 siw fabric/pipe
-	over iwarp-siw0 siw fabric/trap 'iw trap'
-	over iwarp-siw0 siw fabric/trap 'any trap'
-	over iwarp-siw0 siw fabric/attempt 'iw attempt'
-	over iwarp-siw0 siw fabric/attempt 'any attempt'
-	over prompt-siw0 'siw, quirk=-connect_blocks' fabric/attempt 'prompt attempt'
-	over iwarp-siw0 siw fabric/bound 'iw bound'
-	over iwarp-siw0 siw fabric/bound 'any bound'
-	over unsaid-siw0 'siw, quirk=reads_unsaid' fabric/bound 'reads unsaid'
+	two_at_a_time \
+		'iwarp-siw0|siw|fabric/limit' \
+		'iwarp-siw0|siw|fabric/order' \
+		'iwarp-siw0|siw|fabric/device|any device' \
+		'iwarp-siw0|siw|fabric/device|device at level debug' \
+		'iwarp-siw0|siw|fabric/ended|iw end' \
+		'iwarp-siw0|siw|fabric/ended|any end' \
+		'iwarp-siw0|siw|fabric/hold|first:' \
+		'hold-siw0|siw, hold_ms=60000|fabric/hold|long hold' \
+		'unfenced-siw0|siw, quirk=writes_unfenced|fabric/fence' \
+		'iwarp-siw0|siw|fabric/post' \
+		'inline-siw0|siw, inline=4096|fabric/post' \
+		'iwarp-siw0|siw|fabric/fork' \
+		'iwarp-siw0|siw|fabric/pipe' \
+		'iwarp-siw0|siw|fabric/trap|iw trap' \
+		'iwarp-siw0|siw|fabric/trap|any trap' \
+		'iwarp-siw0|siw|fabric/attempt|iw attempt' \
+		'iwarp-siw0|siw|fabric/attempt|any attempt' \
+		'prompt-siw0|siw, quirk=-connect_blocks|fabric/attempt|prompt attempt' \
+		'iwarp-siw0|siw|fabric/bound|iw bound' \
+		'iwarp-siw0|siw|fabric/bound|any bound' \
+		'unsaid-siw0|siw, quirk=reads_unsaid|fabric/bound|reads unsaid'
 	FABRIC_LATE_MS=$late_ms over iwarp-late-siw0 "siw, late_ms=$late_ms" fabric/fault 'receive may be posted'
 	faults iwarp-siw0 siw siw0 eth1
 }

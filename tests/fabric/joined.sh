@@ -8,8 +8,39 @@ imitated=()	# `imitate NAME` where the adapter is to behave as another device
 # KIND in each line
 over()
 {
+	local since=$SECONDS
 	OPENDAT_TEST_IA=$1 CHECK_WATCHDOG=100 CHECK_PATIENCE=40 "${imitated[@]}" "tests/$3_test" "${@:4}" |
 		sed -uE "s/^(not ok|ok) [0-9]+ - /\1 - $2: /; s/^#/# $2:/"
+	echo "# $2: ${*:3} took $((SECONDS - since)) s"
+}
+
+# every_second CALL...: makes the first of these calls of over(), the third, and so on. A call is ADAPTER|KIND|PROGRAM|WORDS.
+every_second()
+{
+	local at adapter kind program words
+	for ((at = 1; at <= $#; at += 2)); do
+		IFS='|' read -r adapter kind program words <<<"${!at}"
+		over "$adapter" "$kind" "$program" ${words:+"$words"}
+	done
+}
+
+# two_at_a_time CALL...: makes all of them. A device is used by two programs at a time, because they mostly wait.
+two_at_a_time()
+{
+	every_second "$@" &
+	every_second "${@:2}" &
+	wait
+}
+
+# all_over ADAPTER KIND FOLDER PROGRAM[:WORDS]...: runs these programs of tests/FOLDER, two at a time
+all_over()
+{
+	local program words calls=()
+	for program in "${@:4}"; do
+		words=${program#"${program%%:*}"}
+		calls+=("$1|$2|$3/${program%%:*}|${words#:}")
+	done
+	two_at_a_time "${calls[@]}"
 }
 
 # judged ADAPTER KIND COMMAND...: runs COMMAND, which is a call of datconform, over the adapter and prints its TAP with KIND in each

@@ -6,17 +6,8 @@
 set -u
 . "${0%/*}/joined.sh"
 
-# all_over ADAPTER KIND PROGRAM...
-all_over()
-{
-	local program
-	for program in "${@:3}"; do
-		over "$1" "$2" "vipl/$program"
-	done
-}
-
 [ $# -gt 0 ] || set -- cancel conn cq data habit hostile leave nic peer proc vi
 programs=("$@")
-over_rxe() { all_over ib-rxe0 rxe "${programs[@]}"; }
-over_siw() { all_over iwarp-siw0 siw "${programs[@]}"; }
+over_rxe() { all_over ib-rxe0 rxe vipl "${programs[@]}"; }
+over_siw() { all_over iwarp-siw0 siw vipl "${programs[@]}"; }
 side_by_side over_rxe over_siw | joined

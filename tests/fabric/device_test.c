@@ -40,6 +40,7 @@ static void forget(void)
 	atomic_store(&twist.vendor, 0);
 	atomic_store(&twist.keys, TWIST_KEYS_OWN);
 	atomic_store(&twist.old_kernel, false);
+	atomic_store(&twist.needs_receives, false);
 	atomic_store(&twist.no_query, false);
 	atomic_store(&twist.tells, 0);
 	atomic_store(&twist.no_pd, false);
@@ -488,6 +489,22 @@ static void windows_that_cannot_be_bound_are_emulated(void)
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
+/* erdma refuses a queue pair that has no receives. A program that only writes may ask for none. */
+static void endpoint_that_asks_for_no_receives_has_a_queue_for_them(void)
+{
+	struct api_end usual;
+	DAT_EP_PARAM param;
+
+	atomic_store(&twist.needs_receives, true);
+	api_open();
+	api_end_make(&usual, NULL);
+	REQUIRE_DAT(dat_ep_query(usual.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	param.ep_attr.max_recv_dtos = 0;
+	buf = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, &param.ep_attr);
+	api_pair_works(&pair, &buf);
+}
+
 /* Connects a pair, and sends a message of each size, one after the other. Each has bytes of its own. */
 static void messages_of(const size_t *sizes, size_t n)
 {
@@ -630,6 +647,7 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(large_region_is_not_registered_often_for_the_sake_of_its_key),
 	CHECK_TEST(fork_that_takes_registered_memory_away_is_warned_of_once),
 	CHECK_TEST(nothing_is_read_through_an_empty_list),
+	CHECK_TEST(endpoint_that_asks_for_no_receives_has_a_queue_for_them),
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),
 	CHECK_END

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The tree itself: every file that can carry a comment has its SPDX line, and none has grown too long.
+# The tree itself: every file that can carry a comment has its SPDX line, none has grown too long, and the tests that HACKING.md names
+# are there.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
@@ -34,8 +35,22 @@ too_long()
 		FNR == 901 { print FILENAME ": more than 900 lines" }')
 }
 
+# HACKING.md names tests as `FILE: TEST`.
+missing_tests()
+{
+	local file name
+	grep -oE '`[a-z0-9_]+\.(c|sh): [a-z0-9_]+`' "$top_srcdir/HACKING.md" | tr -d '`' | while IFS=': ' read -r file name; do
+		files | grep -E "^tests/.*/$file\$" | (cd "$top_srcdir" && xargs grep -lw -e "$name") | grep -q . ||
+			echo "HACKING.md names $name in $file, which has no such test"
+	done
+}
+
+names_tests() { grep -qE '`[a-z0-9_]+\.c: [a-z0-9_]+`' "$top_srcdir/HACKING.md"; }
+
 none() { local found; found=$("$@"); [ -z "$found" ] || { echo "$found"; return 1; }; }
 
 tap 'tree: every file that can carry a comment has its SPDX line' none unlicensed
+tap 'tree: each test that HACKING.md names is there' none missing_tests
+tap 'tree: HACKING.md names tests' names_tests
 tap 'tree: no file of code has more than 900 lines' none too_long
 tap_end

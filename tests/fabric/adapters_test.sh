@@ -156,6 +156,43 @@ an_adapter_is_named_by_a_vlan()
 	refused_at_open vlan 'eth0\.100'
 }
 
+# A bond is an interface of its own, which has the address, and the device belongs to it. When another interface of the bond takes
+# over, the addresses of the bond stay, and so do its connections.
+an_adapter_is_named_by_a_bond()
+{
+	local client active=/sys/class/net/bond7/bonding/active_slave other=one7
+	ip link add bond7 type bond mode active-backup miimon 100 || { skips 'this kernel has no bonds'; return; }
+	ip link add one7 type dummy && ip link add two7 type dummy && ip link set one7 master bond7 && ip link set two7 master bond7 &&
+		ip addr add 10.9.77.1/24 dev bond7 && ip link set bond7 up && ip link set one7 up && ip link set two7 up &&
+		rdma link add rxe7 type rxe netdev bond7 || return
+	adapter bond ib 'bond7 0'
+	run ./datctl show bond
+	exits_with 0
+	prints '^ia_address_ptr += 10\.9\.77\.1$'
+	prints '^transport_attr.device += rxe7 port 1$'
+	exchanges bond
+	run ./datctl discover
+	prints '^roce-bond7 .* libdatib\.so .*"bond7 0"'
+	mkfifo "$dir/held"
+	: >"$dir/client"
+	tests/fabric/wire12 bond serve 7951 x >"$dir/server" 2>&1 &
+	until_printed '^listening$' $! "$dir/server" || return
+	tests/fabric/wire12 bond 10.9.77.1 7951 y hold <"$dir/held" >"$dir/client" 2>&1 &
+	client=$!
+	exec {held}>"$dir/held"
+	until_printed '^holding$' $client "$dir/client" || return
+	! grep -q one7 $active || other=two7
+	ip link set dev "$(cat $active)" down
+	until_printed "^$other\$" $$ $active
+	exchanges bond
+	[ "$(tail -n 1 "$dir/client")" = holding ] || fails "the connection: $(tail -n 1 "$dir/client")"
+	kill $client
+	exec {held}>&-
+	wait
+	rdma link delete rxe7
+	ip link del bond7 && ip link del one7 && ip link del two7
+}
+
 measures()
 {
 	local test
@@ -310,6 +347,7 @@ tests all_adapters_show_what_their_device_can \
 	an_adapter_has_the_gid_that_its_line_asks_for \
 	a_gid_that_no_connection_can_have_is_refused \
 	an_adapter_is_named_by_a_vlan \
+	an_adapter_is_named_by_a_bond \
 	datperf_verifies_its_data_over_rxe \
 	datperf_verifies_its_data_over_siw \
 	a_line_that_names_nothing_is_refused_with_the_remedy \

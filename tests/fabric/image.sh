@@ -14,7 +14,7 @@ fabric_test_packages=(rdmacm-utils ibverbs-utils ibverbs-providers perftest libd
 
 # Loaded in this order by stage1, each after what it depends on. rxe cannot be added before crc32_generic is there.
 fabric_modules=(
-	virtio_pci virtio_console virtio_net 9pnet_virtio 9p overlay dummy tun 8021q
+	virtio_pci virtio_console virtio_net 9pnet_virtio 9p overlay dummy tun 8021q bonding
 	crc32_generic crc32c_generic libcrc32c
 	ib_core ib_uverbs iw_cm rdma_cm rdma_ucm ib_umad rdma_rxe
 )

@@ -90,6 +90,29 @@ gid_netdev()
 	echo "$4" >"$root/sys/class/infiniband/$1/ports/$2/gid_attrs/ndevs/$3"
 }
 
+# mlx5 makes one device of the ports that are in a bond; without a bond, each port of a card has an interface.
+a_bond_gets_one_line_and_each_of_two_ports_its_own()
+{
+	rm -rf "$root"
+	mkdir -p "$root"
+	device mlx5_bond_0 '1: CA' Ethernet 1
+	ndev mlx5_bond_0 1 bond0
+	gid_netdev mlx5_bond_0 1 2 bond0.100
+	device mlx4_0 '1: CA' Ethernet 1 2
+	ndev mlx4_0 1 eth4
+	ndev mlx4_0 2 eth5
+	run ./datctl discover --root "$root"
+	exits_with 0
+	prints '^roce-bond0 u1.2 nonthreadsafe default libdatib.so opendat.1.0 "bond0 0" ""$'
+	prints '^roce-bond0.100 .*"bond0.100 0"'
+	prints '^roce-eth4 .*"eth4 0"'
+	prints '^roce-eth5 .*"eth5 0"'
+	[ "$(grep -c '^roce-' "$out")" -eq 4 ] || fails "$(tr '\n' ';' <"$out")"
+	run ./datctl discover --api 2.0 --root "$root"
+	prints '^ofa-v2-mlx5_bond_0-1 .*"mlx5_bond_0 1"'
+	prints '^ofa-v2-mlx4_0-2 .*"mlx4_0 2"'
+}
+
 each_vlan_of_a_roce_port_gets_a_line()
 {
 	local n
@@ -388,7 +411,8 @@ wrong_usage_exits_with_2()
 	done
 }
 
-tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider each_vlan_of_a_roce_port_gets_a_line two_devices_on_one_interface_get_two_names \
+tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider each_vlan_of_a_roce_port_gets_a_line \
+	a_bond_gets_one_line_and_each_of_two_ports_its_own two_devices_on_one_interface_get_two_names \
 	what_it_prints_is_a_dat_conf update_adds_what_is_missing_and_keeps_the_rest a_second_update_changes_nothing \
 	a_line_whose_device_is_gone_goes_and_comes_back_with_it lines_by_OFEDs_name_of_the_provider_go_and_come_as_well \
 	what_is_no_regular_file_is_left_alone \

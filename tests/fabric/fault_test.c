@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Faults between two machines: a peer that is killed, a foreign peer ("stranger") that uses rdma_cm without a provider, a link that
- * goes down, and a device that is removed. Each fault leads to the event that the standard names, and afterwards the adapter works,
- * or can be closed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
+ * Faults between two machines: a peer that is killed, a foreign peer ("stranger") that uses rdma_cm without a provider, a link
+ * that goes down, and a device that is removed or reset. Each fault leads to the event that the standard names, and afterwards the
+ * adapter works, or can be closed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -600,6 +602,79 @@ static void device_gone_under_an_idle_adapter_is_told_of(void)
 	CHECK_SOON(has_ended_well(deletes));
 }
 
+/* ------------------------------------------------------------------ a device that is reset */
+
+static char fifo[] = "/tmp/opendat-reset-XXXXXX";
+
+static void forget_reset(void)
+{
+	unsetenv("TWIST_RESET");
+	api_close();
+	unlink(fifo);
+}
+
+/* Opens the devices of this process, and of those that it forks, so that reset() resets them. */
+static void make_resettable(void)
+{
+	const char *preloaded = getenv("LD_PRELOAD");
+
+	if (!preloaded || !strstr(preloaded, "libtwist"))
+		check_skip("no device can be reset here: run it by `lab run --as`");
+	close(mkstemp(fifo));
+	unlink(fifo);
+	REQUIRE_EQ_INT(mkfifo(fifo, 0600), 0);
+	setenv("TWIST_RESET", fifo, 1);
+}
+
+static void reset(void)
+{
+	int fd = open(fifo, O_WRONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	REQUIRE_EQ_INT(write(fd, "", 1), 1);
+	close(fd);
+}
+
+/*
+ * A driver that resets its device after an error of the firmware reports that by an event. From then on nothing completes, and most
+ * calls fail. The program hears of the end of each connection, gets back what it has posted, and can close the adapter.
+ */
+static void device_that_is_reset_ends_its_connections_and_is_told_of(void)
+{
+	make_resettable();
+	meet_start(wait_to_be_killed, AREA);
+	for (uint64_t n = 0; n < 4; n++)
+		REQUIRE_DAT(api_recv(my.end.ep, &my.buf, 0, 64, n), DAT_SUCCESS);
+	reset();
+	/* The peer uses the same device, so its disconnect may arrive before the loss of this side is noticed. */
+	API_CONN_OVER(my.end.connect, my.end.ep);
+	for (uint64_t n = 0; n < 4; n++)
+		API_DTO(my.end.recv, my.end.ep, n, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_EMPTY(my.end.recv);
+	close_what_is_gone();
+	check_kill(my.peer);
+	unsetenv("TWIST_RESET");
+	meet_open(AREA);
+	works_again();
+}
+
+/* Requests of an endpoint that never complete do not keep the program from ending it. */
+static void writes_to_a_device_that_is_reset_are_flushed(void)
+{
+	DAT_EVENT event;
+
+	make_resettable();
+	meet_start(wait_to_be_killed, AREA);
+	post_writes(STREAM);
+	reset();
+	API_CONN_OVER(my.end.connect, my.end.ep);
+	drain(my.end.request, STREAM);
+	CHECK_DAT(DAT_GET_TYPE(dat_evd_dequeue(my.end.request, &event)), DAT_QUEUE_EMPTY);
+	CHECK_DAT(dat_ep_free(my.end.ep), DAT_SUCCESS);
+	close_what_is_gone();
+	check_kill(my.peer);
+}
+
 static void device_that_is_back_works(void)
 {
 	meet_open(AREA);
@@ -612,6 +687,12 @@ static const struct check_test device_tests[] = {
 	CHECK_TEST(deleted_device_ends_its_connections_and_is_told_of),
 	CHECK_TEST(device_gone_under_an_idle_adapter_is_told_of),
 	CHECK_TEST(device_that_is_back_works),
+	CHECK_END
+};
+
+static const struct check_test reset_tests[] = {
+	CHECK_TEST(device_that_is_reset_ends_its_connections_and_is_told_of),
+	CHECK_TEST(writes_to_a_device_that_is_reset_are_flushed),
 	CHECK_END
 };
 
@@ -646,4 +727,10 @@ static const struct check_suite device_faults = {
 	.tests = device_tests,
 };
 
-CHECK_SUITES(&faults, &device_faults);
+static const struct check_suite resets = {
+	.name = "reset",
+	.teardown = forget_reset,
+	.tests = reset_tests,
+};
+
+CHECK_SUITES(&faults, &device_faults, &resets);

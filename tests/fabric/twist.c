@@ -49,6 +49,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		if (call)
 			call();
 	}
+	if (twist_is_reset(qp->context))
+		return EIO;
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTR)
 		ready = qp;
 	if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && atomic_load(&twist.serves_none))
@@ -416,8 +418,11 @@ static bool is_read(const struct ibv_send_wr *wr)
 
 static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	int got = twist_poll_made(cq, n, wc);
+	int got;
 
+	if (twist_is_reset(cq->context))
+		return 0;
+	got = twist_poll_made(cq, n, wc);
 	if (!got)
 		got = poll_losing(cq, n, wc);
 	for (int i = 0; i < got; i++) {
@@ -517,6 +522,8 @@ static int recv_twisted(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_re
 {
 	int says = refusal(qp);
 
+	if (twist_is_reset(qp->context))
+		return 0;
 	look_at_first(wr->sg_list, wr->num_sge, false);
 	twist_posts_receives(wr);
 	*bad = wr;
@@ -527,6 +534,8 @@ static int shared_twisted(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ib
 {
 	int says = refusal(NULL);
 
+	if (twist_is_reset(srq->context))
+		return 0;
 	look_at_first(wr->sg_list, wr->num_sge, false);
 	*bad = wr;
 	return says ? says : twist_says(receive(NULL, srq, wr, bad));
@@ -648,6 +657,8 @@ static int post_counting(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 {
 	int says = inlines_too_much(wr) ? EINVAL : refusal(qp);
 
+	if (twist_is_reset(qp->context))
+		return 0;
 	if (says) {
 		*bad = wr;
 		return says;

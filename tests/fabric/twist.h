@@ -113,6 +113,11 @@ extern struct twist {
 	_Atomic int says;		/* enum twist_refusal: how the driver returns the error of a refused post */
 	/* `first_fatal`: what first_segments counts ends the program; `dead_fatal`: so does what `trapped` counts */
 	_Atomic bool first_fatal, dead_fatal;
+	/*
+	 * A device can be reset: TWIST_RESET in the environment names a FIFO, and a byte in it resets the devices that are open.
+	 * The program gets IBV_EVENT_DEVICE_FATAL. From then on posts are taken and never complete, and most calls fail with EIO.
+	 */
+	_Atomic bool resets;
 	_Atomic uint64_t cut_off_ms;	/* when a thread in `never_connects` was cancelled, which posts `open` */
 } twist;
 
@@ -214,6 +219,8 @@ bool twist_told(struct ibv_context *verbs, struct ibv_async_event *event);
 bool twist_ack(const struct ibv_async_event *event);
 /* Returns what ibv_get_async_event() of verbs returns. */
 int twist_real_event(struct ibv_context *verbs, struct ibv_async_event *event);
+/* Returns true if the device has been reset since it was opened. */
+bool twist_is_reset(const struct ibv_context *verbs);
 /* A queue pair has been created, or is about to be destroyed; a completion queue is about to be armed. */
 void twist_event_begins(struct ibv_qp *qp);
 void twist_event_goes(const struct ibv_qp *qp);

@@ -211,6 +211,8 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct i
 		return real(qp, attr, mask, init);
 	if (atomic_load(&twist.no_query))
 		return EOPNOTSUPP;
+	if (twist_is_reset(qp->context))
+		return EIO;
 	rc = real(qp, attr, mask, init);
 	if (!rc && atomic_load(&twist.dead_post) && twist_is_dead(qp))
 		attr->qp_state = IBV_QPS_ERR;
@@ -289,6 +291,10 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint6
 	struct ibv_mr *(*real)(struct ibv_pd *, void *, size_t, uint64_t, unsigned int), *mr;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
+	if (twist_is_reset(pd->context)) {
+		errno = EIO;
+		return NULL;
+	}
 	if (twist_means(pd->context) && atomic_load(&twist.longest) && len > atomic_load(&twist.longest)) {
 		errno = EINVAL;
 		return NULL;

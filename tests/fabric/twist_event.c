@@ -10,7 +10,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +37,8 @@ static struct device {
 	struct joint joint;
 	struct ibv_async_event told[TOLD];
 	unsigned int count;
+	int fifo; /* readable when the device is reset; 0: it cannot be reset */
+	bool dead; /* it has been reset */
 } devices[PLACES];
 
 static struct channel {
@@ -111,7 +115,47 @@ static struct device *device_of_locked(const struct ibv_context *verbs)
 
 static bool makes_events(void)
 {
-	return atomic_load(&twist.comm_est) || atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC;
+	return getenv("TWIST_RESET") || atomic_load(&twist.comm_est) || atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC;
+}
+
+/* The FIFO is opened for both directions, so that it is not readable when its writer has gone. */
+static void watch_fifo_locked(struct device *place)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	const char *path = getenv("TWIST_RESET");
+	int fd = path ? open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	place->fifo = fd;
+	epoll_ctl(place->joint.both, EPOLL_CTL_ADD, fd, &event);
+	atomic_store(&twist.resets, true);
+}
+
+/* Returns true once, when the FIFO has become readable. Nobody reads it, because it is for all devices. */
+static bool dies_locked(struct device *place)
+{
+	struct pollfd polled = { .fd = place->fifo, .events = POLLIN };
+
+	if (!place->fifo || place->dead || poll(&polled, 1, 0) <= 0)
+		return false;
+	epoll_ctl(place->joint.both, EPOLL_CTL_DEL, place->fifo, NULL);
+	place->dead = true;
+	return true;
+}
+
+bool twist_is_reset(const struct ibv_context *verbs)
+{
+	const struct device *place;
+	bool dead;
+
+	if (!atomic_load(&twist.resets))
+		return false;
+	pthread_mutex_lock(&lock);
+	place = device_of_locked(verbs);
+	dead = place && place->dead;
+	pthread_mutex_unlock(&lock);
+	return dead;
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
@@ -125,8 +169,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		return verbs;
 	pthread_mutex_lock(&lock);
 	place = device_of_locked(NULL);
-	if (place && join(&place->joint, &verbs->async_fd))
+	if (place && join(&place->joint, &verbs->async_fd)) {
 		place->verbs = verbs;
+		watch_fifo_locked(place);
+	}
 	pthread_mutex_unlock(&lock);
 	return verbs;
 }
@@ -141,6 +187,8 @@ int ibv_close_device(struct ibv_context *verbs)
 	place = device_of_locked(verbs);
 	if (place) {
 		part(&place->joint, &verbs->async_fd);
+		if (place->fifo)
+			close(place->fifo);
 		*place = (struct device){ 0 };
 	}
 	pthread_mutex_unlock(&lock);
@@ -173,6 +221,8 @@ bool twist_told(struct ibv_context *verbs, struct ibv_async_event *event)
 
 	pthread_mutex_lock(&lock);
 	place = device_of_locked(verbs);
+	if (place && dies_locked(place) && place->count < TOLD)
+		place->told[place->count++] = (struct ibv_async_event){ .event_type = IBV_EVENT_DEVICE_FATAL };
 	some = place && place->count;
 	if (some) {
 		*event = place->told[0];

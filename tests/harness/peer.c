@@ -224,11 +224,28 @@ void check_put_at(pid_t to, const void *buf, size_t size, const char *file, unsi
 		check_fail(true, file, line, "the other process is gone: %s", strerror(errno));
 }
 
+/* Writes how a peer has ended that has closed its socket, or nothing if it goes on. It remains to be joined. */
+static const char *how_it_ended(pid_t pid, char *text, size_t size)
+{
+	uint64_t until = check_now_ms() + 1000;
+	siginfo_t info = { 0 };
+
+	*text = '\0';
+	while (pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid &&
+	       check_now_ms() < until)
+		check_nap();
+	if (info.si_pid && info.si_code == CLD_EXITED)
+		snprintf(text, size, ": its exit status is %d", info.si_status);
+	else if (info.si_pid)
+		snprintf(text, size, ": it was killed by signal %d, %s", info.si_status, strsignal(info.si_status));
+	return text;
+}
+
 void check_get_at(pid_t from, void *buf, size_t size, const char *file, unsigned int line)
 {
 	uint64_t deadline = check_now_ms() + check_patience_ms();
 	struct pollfd fd = { .fd = sync_fd(from), .events = POLLIN };
-	char *at = buf;
+	char *at = buf, how[80];
 
 	while (size) {
 		uint64_t now = check_now_ms();
@@ -242,7 +259,7 @@ void check_get_at(pid_t from, void *buf, size_t size, const char *file, unsigned
 		if (ready > 0)
 			got = recv(fd.fd, at, size, 0);
 		if (ready < 0 || got <= 0)
-			check_fail(true, file, line, "the other process is gone");
+			check_fail(true, file, line, "the other process is gone%s", how_it_ended(from, how, sizeof(how)));
 		at += got;
 		size -= (size_t)got;
 	}

@@ -315,7 +315,7 @@ a_server_whose_last_message_completes_after_the_end_is_content()
 {
 	local server said slow=/sys/module/siw/parameters/slow_send_ms
 	[ -e $slow ] || { skips 'the siw of this kernel does not take the parameter that the lab adds'; return; }
-	lab-peer bash -c "echo 200 >$slow" || return
+	lab-peer bash -c "echo 100 >$slow" || return
 	talks iwarp-siw0 "$LAB_PEER_IW" tests/fabric/wire12 iwarp-siw0
 	serves datperf.late ./datperf --ia iwarp-siw0 --server --timeout 60 || return
 	run timeout -k 5 100 ./datperf --ia iwarp-siw0 --connect "$LAB_PEER_IW" --test read-lat --iters 3 --warmup 0 --timeout 60

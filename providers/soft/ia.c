@@ -141,12 +141,14 @@ static void cq_serve(struct soft_cq *cq)
 	soft_cq_release(cq);
 }
 
+/* Takes no lock of another endpoint: a peer may hold up the thread that has it. */
 static void draining_serve(struct soft_ia *ia)
 {
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = soft_port_ep(ia, i);
 
-		if (!ep)
+		/* relaxed: acquired with the count of such endpoints */
+		if (!ep || !__atomic_load_n(&ep->draining, __ATOMIC_RELAXED))
 			continue;
 		datp_lock(&ep->base.lock);
 		if (ep->open && ep->draining)
@@ -162,7 +164,8 @@ void soft_ia_serve(struct soft_ia *ia)
 	ia->round++;
 	while ((cq = soft_cq_hold_next(ia, cq_wants)))
 		cq_serve(cq);
-	if (atomic_load_explicit(&ia->draining, memory_order_relaxed))
+	/* acquire: an endpoint has been marked before it was counted */
+	if (atomic_load_explicit(&ia->draining, memory_order_acquire))
 		draining_serve(ia);
 	if (atomic_load_explicit(&ia->shares, memory_order_relaxed))
 		soft_shares_sweep(ia);

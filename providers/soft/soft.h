@@ -230,7 +230,8 @@ struct soft_known {
 
 /*
  * How long a completion is withheld until the accesses have ended that the program would be told are over: withheld.c. `last`:
- * those that went on have lost their right, and the rest of the time is for the piece under way. EP lock
+ * those that went on have lost their right, and the rest of the time is for the piece under way. EP lock; `until` is read
+ * without it as a hint.
  */
 struct soft_wait {
 	uint64_t until; /* 0: nothing is withheld */
@@ -280,7 +281,8 @@ struct soft_ep {
 	_Atomic uint32_t establishing;
 	struct soft_known known[2]; /* of the last short segment that was read, and of the last that was written to. EP lock */
 	bool failing;	     /* an operation has failed: nothing more is executed, the teardown follows */
-	bool draining;	     /* graceful disconnect: the teardown begins when the last request is done */
+	/* Graceful disconnect: the teardown begins when the last request is done. Read without the lock as a hint. */
+	bool draining;
 	bool draining_done;  /* and the service thread has been asked to begin it */
 	_Atomic bool tearing_down; /* a thread is tearing the connection down */
 	bool stale; /* the accepted request's sender had gone; the failure will be reported */
@@ -356,7 +358,7 @@ struct soft_ep {
 	_Atomic uint32_t bounce_gen;
 	struct soft_out *end_msg; /* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
 	struct soft_teardown teardown; /* belongs to the thread that has set `tearing_down` */
-	/* The peer has ended the connection; our teardown is put off until this time. 0: it is not. EP lock */
+	/* The peer has ended the connection; our teardown is put off until this time. 0: it is not. EP lock; a hint without it */
 	uint64_t put_off;
 	DAT_EVENT_NUMBER put_off_why;
 	/*

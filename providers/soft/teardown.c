@@ -239,7 +239,7 @@ static void put_off_forget(struct soft_ep *ep)
 {
 	if (!ep->put_off)
 		return;
-	ep->put_off = 0;
+	__atomic_store_n(&ep->put_off, 0, __ATOMIC_RELAXED);
 	atomic_fetch_sub_explicit(&soft_ia(ep->base.obj.ia)->put_off, 1, memory_order_relaxed);
 }
 
@@ -261,7 +261,7 @@ static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER 
 	off = ep->open && !ep->failing && (!gen || ep->gen == gen) &&
 	      (!ep->put_off || soft_now_ms() < ep->put_off);
 	if (off && !ep->put_off) {
-		ep->put_off = soft_bound(ia);
+		__atomic_store_n(&ep->put_off, soft_bound(ia), __ATOMIC_RELAXED);
 		ep->put_off_why = why;
 		atomic_fetch_add_explicit(&ia->put_off, 1, memory_order_relaxed);
 		soft_tick_set(ia);
@@ -280,7 +280,8 @@ bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 		DAT_EVENT_NUMBER why = 0;
 		uint32_t gen = 0;
 
-		if (!ep)
+		/* relaxed: written by this thread, unless the teardown has begun meanwhile. It takes no lock of another endpoint */
+		if (!ep || !__atomic_load_n(&ep->put_off, __ATOMIC_RELAXED))
 			continue;
 		datp_lock(&ep->base.lock);
 		if (ep->open && ep->put_off) {
@@ -318,7 +319,7 @@ static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER pe
 		ep->open = false;
 		if (ep->draining)
 			atomic_fetch_sub_explicit(&ia->draining, 1, memory_order_relaxed);
-		ep->draining = false;
+		__atomic_store_n(&ep->draining, false, __ATOMIC_RELAXED);
 		soft_bind_forget(ep);
 		put_off_forget(ep);
 		atomic_store(&ep->tearing_down, true);
@@ -598,10 +599,10 @@ static void disconnect_gracefully(struct soft_ep *ep)
 	if (ep->open && !ep->draining && drained_already(ep)) {
 		gen = ep->gen;
 	} else if (ep->open && !ep->draining) {
-		ep->draining = true;
+		__atomic_store_n(&ep->draining, true, __ATOMIC_RELAXED);
 		ep->draining_done = false;
-		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1,
-					  memory_order_relaxed);
+		/* release: see soft_ia_serve() */
+		atomic_fetch_add_explicit(&soft_ia(ep->base.obj.ia)->draining, 1, memory_order_release);
 		/*
 		 * sequentially consistent with exec_notify_initiator(): either the peer wakes the
 		 * service thread, or this thread sees what the peer has executed since

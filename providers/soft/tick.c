@@ -18,6 +18,7 @@
 #include "share.h"
 #include "sock.h"
 #include "unready.h"
+#include "withheld.h"
 
 #define TICK_US 2000u
 
@@ -36,13 +37,14 @@ void soft_tick_set(struct soft_ia *ia)
 /* Looks at the binds and receives that wait for accesses. Returns true if some are left. */
 static bool binds_serve(struct soft_ia *ia)
 {
-	/* relaxed: a thread that increments the count sets the timer afterwards, so a later tick sees it */
-	if (!atomic_load_explicit(&ia->binds_wait, memory_order_relaxed))
+	/* A thread that increments the count sets the timer afterwards, so a later tick sees it. acquire: its wait had begun */
+	if (!atomic_load_explicit(&ia->binds_wait, memory_order_acquire))
 		return false;
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = soft_port_ep(ia, i);
 
-		if (!ep)
+		/* the lock of an endpoint where nothing waits is not taken: a peer may hold up the thread that has it */
+		if (!ep || !soft_withheld_is_any(ep))
 			continue;
 		datp_lock(&ep->base.lock);
 		if (ep->open && ep->bind_wait.until)

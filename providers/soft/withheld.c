@@ -36,6 +36,19 @@ static struct look look_at(const struct soft_ia *ia, const struct soft_wait *wai
 			      .late = late || (wait->last && is_near(wait, 0)) };
 }
 
+/* relaxed: read without the lock as a hint. EP lock. */
+static void wait_until(struct soft_wait *wait, uint64_t until)
+{
+	__atomic_store_n(&wait->until, until, __ATOMIC_RELAXED);
+}
+
+bool soft_withheld_is_any(const struct soft_ep *ep)
+{
+	/* relaxed, both: acquired with the count of such waits */
+	return __atomic_load_n(&ep->bind_wait.until, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&ep->withheld.wait.until, __ATOMIC_RELAXED);
+}
+
 /*
  * Begins the wait, or goes on with it. The first look that has taken the right of the executors leaves them as long as any other
  * one, however late it comes. EP lock.
@@ -44,11 +57,11 @@ static void wait_locked(struct soft_ia *ia, struct soft_wait *wait, bool taken)
 {
 	if (taken && !wait->last) {
 		wait->last = true;
-		wait->until = soft_now_ms() + soft_bound_rest(ia) + 1;
+		wait_until(wait, soft_now_ms() + soft_bound_rest(ia) + 1);
 	} else if (!wait->until) {
-		wait->until = soft_bound(ia);
-		/* relaxed: the timer is set afterwards */
-		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_relaxed);
+		wait_until(wait, soft_bound(ia));
+		/* release: see soft_withheld_is_any(); the timer is set afterwards */
+		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_release);
 		soft_tick_set(ia);
 	}
 }
@@ -58,7 +71,8 @@ static void wait_end_locked(struct soft_ia *ia, struct soft_wait *wait)
 {
 	if (wait->until)
 		atomic_fetch_sub_explicit(&ia->binds_wait, 1, memory_order_relaxed);
-	*wait = (struct soft_wait){ .until = 0 };
+	wait_until(wait, 0);
+	wait->last = false;
 }
 
 void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context, uint64_t len,
@@ -69,7 +83,8 @@ void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_r
 	ep->withheld.context = context;
 	ep->withheld.len = len;
 	ep->withheld.solicited = solicited;
-	ep->withheld.wait = (struct soft_wait){ .until = 0 };
+	wait_until(&ep->withheld.wait, 0);
+	ep->withheld.wait.last = false;
 }
 
 bool soft_withheld_waits(struct soft_ep *ep, bool late)

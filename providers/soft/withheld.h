@@ -22,6 +22,8 @@ struct datp_wqe *soft_withheld_end(struct soft_ep *ep);
  * broken. EP lock.
  */
 bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool late);
+/* Returns true if a bind or a receive of this endpoint may be waiting. A hint; no lock. */
+bool soft_withheld_is_any(const struct soft_ep *ep);
 /* The connection ends, so the tick does not look at a bind that waits for old accesses any more. EP lock. */
 void soft_bind_forget(struct soft_ep *ep);
 

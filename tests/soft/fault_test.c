@@ -254,6 +254,33 @@ static void a_stuck_receive_holds_no_other_region(void)
 	others_are_freed(TAKE, false);
 }
 
+/* The service thread has nothing to do with that thread, nor with its endpoint, as long as the peer does nothing else. */
+static void other_connections_begin_and_end(void)
+{
+	pid_t peer = thread_waits(WRITE, false);
+	struct api_offer offer;
+	struct api_pair pair;
+	struct api_end third;
+
+	memset(&pair, 0, sizeof pair);
+	api_pair_make(&pair, NULL);
+	api_pair_works(&pair, &other);
+	/* a graceful disconnect waits for a message, which the other end takes only now */
+	REQUIRE_DAT(api_send(pair.a.ep, &other, 0, SIZE / 2, 5, 0), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(pair.b.ep, &other, SIZE / 2, SIZE / 2, 6), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 5, DAT_DTO_SUCCESS, SIZE / 2);
+	API_DTO(pair.b.recv, pair.b.ep, 6, DAT_DTO_SUCCESS, SIZE / 2);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* nobody answers this request */
+	api_end_make(&third, NULL);
+	api_offer_make(&offer, api_evd(8, DAT_EVD_CR_FLAG), NULL);
+	REQUIRE_DAT(api_offer_connect(third.ep, &offer, 50000), DAT_SUCCESS);
+	API_CONN(third.connect, third.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	thread_goes_on(peer);
+}
+
 static void *free_it(void *arg)
 {
 	CHECK_DAT(dat_lmr_free(buf.lmr), DAT_SUCCESS);
@@ -287,6 +314,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_stuck_read_holds_no_other_region),
 	CHECK_TEST(a_stuck_send_holds_no_other_region),
 	CHECK_TEST(a_stuck_receive_holds_no_other_region),
+	CHECK_TEST(other_connections_begin_and_end),
 	CHECK_TEST(a_region_is_not_freed_while_it_is_written_to),
 	CHECK_END
 };

@@ -14,6 +14,7 @@ int datctl_check(int argc, char **argv);
 int datctl_discover(int argc, char **argv);
 int datctl_dump(int argc, char **argv);
 int datctl_env(int argc, char **argv);
+void datctl_env_set_print(void); /* those variables of `datctl env` that are set, a line each */
 int datctl_explain(int argc, char **argv);
 int datctl_list(int argc, char **argv);
 int datctl_ping(int argc, char **argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datctl env: every environment variable that OpenDAT reads.
+ * The environment variables that OpenDAT reads: all of them for datctl env, those that are set for datctl report.
  *
  * Invariant: the table is complete; a test compares it with the variables that the libraries read.
  */
@@ -140,6 +140,25 @@ static void text_print(void)
 		paragraph(ignored[i].names, 2, 94);
 		paragraph(ignored[i].why, 6, 90);
 	}
+}
+
+void datctl_env_set_print(void)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < VARIABLES; i++) {
+		const char *value = getenv(variables[i].name);
+		char *shown;
+
+		if (value == NULL)
+			continue;
+		shown = cli_text("%s", value);
+		printf("%s=%s\n", variables[i].name, shown);
+		free(shown);
+		any = true;
+	}
+	if (!any)
+		puts("none of the variables of 'datctl env' is set");
 }
 
 static void json_print(void)

@@ -28,11 +28,11 @@
 const char datctl_report_help[] =
 	"Usage: datctl report [--root DIR] [--json]\n"
 	"Print what is needed to investigate a problem, as text to be sent: the versions of\n"
-	"OpenDAT, kernel and distribution, limits of this process, the variables of 'datctl env',\n"
-	"the files of the registry with their text, RDMA devices with their drivers, firmware and\n"
-	"interfaces, kernel modules and libraries for RDMA, and the results of 'datctl check'. It\n"
-	"does not contain the name of the host and other variables, but addresses and names of\n"
-	"adapters: read it before you send it.\n"
+	"OpenDAT, kernel and distribution, limits of this process, the variables of 'datctl env'\n"
+	"that are set, the files of the registry with their text, RDMA devices with their drivers,\n"
+	"firmware and interfaces, kernel modules and libraries for RDMA, and the results of\n"
+	"'datctl check'. It does not contain the name of the host and other variables, but\n"
+	"addresses and names of adapters: read it before you send it.\n"
 	"\n"
 	"  --root DIR   look for devices in DIR/sys and DIR/dev\n"
 	"  --json       print JSON, without the text of the files and the results of 'datctl check',\n"
@@ -41,6 +41,15 @@ const char datctl_report_help[] =
 static void heading(const char *text)
 {
 	printf("\n== %s\n", text);
+}
+
+/* Returns a value of os-release(5) without its quotes, malloced. */
+static char *unquoted(const char *value)
+{
+	size_t length = strlen(value);
+	bool quoted = length > 1 && (*value == '"' || *value == '\'') && value[length - 1] == *value;
+
+	return cli_text("%.*s", (int)(length - 2 * quoted), value + quoted);
 }
 
 /* Returns PRETTY_NAME of os-release, malloced. */
@@ -52,7 +61,7 @@ static char *distribution(void)
 	if (conffile_read(&file, "/etc/os-release") == 0)
 		for (size_t i = 0; i < file.count && name == NULL; i++)
 			if (strncmp(file.line[i], "PRETTY_NAME=", 12) == 0)
-				name = cli_text("%s", file.line[i] + 12);
+				name = unquoted(file.line[i] + 12);
 	conffile_free(&file);
 	return name != NULL ? name : cli_text("unknown");
 }
@@ -281,7 +290,7 @@ static void text_report(const struct utsname *uts, const char *system, const cha
 	heading("limits");
 	limits_print(false);
 	heading("environment");
-	datctl_env(1, arguments);
+	datctl_env_set_print();
 	heading("registry");
 	datctl_which(1, arguments);
 	files_print();

@@ -346,6 +346,8 @@ report_holds_what_helps_and_no_secret()
 	prints '^OpenDAT [0-9]'
 	prints '^memlock  '
 	prints '^DAT_LOG=warning$'
+	! grep -q DAT_ALLOW "$out" || fails 'a variable that is not set is in it'
+	! sed -n '/^== versions/,/^==  *limits/p' "$out" | grep '"' || fails 'the distribution has quotes'
 	prints "^-- $DAT_OVERRIDE\$"
 	prints '^soft0 u1.2 '
 	prints '^ok    soft0 '

@@ -39,7 +39,7 @@ void soft_copying_begin(struct soft_copying *copying, const struct soft_list *lo
 void soft_copying_end(struct soft_copying *copying);
 /*
  * Returns true if a copy is under way that does not access what is being freed; then *initiator says for which side's request. The
- * thread that copies accesses it neither in that copy nor later. The caller has forced a full fence after it has made the context
+ * thread that copies accesses it neither in that copy nor later. The caller has executed a full fence after it has made the context
  * invalid. No lock.
  */
 bool soft_copying_spares(const struct soft_copying *copying, const struct soft_freed *freed, bool *initiator);

@@ -511,7 +511,8 @@ static bool exec_read_rmr(struct soft_dir *dir, struct soft_request *r, uint8_t 
 		return true;
 	}
 	r->op = DATP_RDMA_READ;
-	dir->right.window = r->rmr;
+	/* the window is the initiator's */
+	dir->right.window = dir->initiator ? r->rmr : 0;
 	done = exec_rdma(dir, r, status);
 	dir->right.window = 0;
 	return done;

@@ -81,7 +81,7 @@ struct soft_exec_for {
 
 /*
  * As soft_exec_wait(), but a thread of this process that copies something else than what is being freed is not waited for: the peer
- * could hold up that copy without end. The caller has forced a full fence after it has made the context invalid.
+ * could hold up that copy without end. The caller has executed a full fence after it has made the context invalid.
  */
 bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer, const struct soft_exec_for *what,
 			uint64_t until);

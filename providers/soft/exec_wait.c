@@ -80,7 +80,7 @@ bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_
 		/* the kernel knows whether the process exists, whatever the shared words say */
 		if (!own && i % EXEC_LOOK == 0 && soft_peer_lost(peer))
 			return true;
-		/* the wait for a peer is bounded. A thread of this process continues later, and accesses the memory until then */
+		/* that for a thread of this process has no bound, because it would still access the memory */
 		if (!own && i % EXEC_LOOK == 0 && soft_bound_over(&until, &looked))
 			return false;
 		soft_exec_nap(i);

@@ -205,7 +205,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	/* only now, because the bounce thread has served the executors that were waited for: see mr_owned() */
 	atomic_store(&ia->own[index].use, SOFT_MR_UNUSED);
 	soft_bounce_quiesce(ia);
-	/* relaxed: it is set under an execution lock, and soft_mr_quiesce() has seen the release of each */
+	/* relaxed: set under the execution lock of an access to the region, and soft_mr_quiesce() has seen the release of it */
 	if (atomic_load_explicit(&ia->mr[index].priv, memory_order_relaxed) & SOFT_MR_MAPPED)
 		soft_peers_wake(ia);
 	mr_index_put(ia, index);

@@ -159,7 +159,9 @@ void soft_port_begin(struct soft_ep *ep)
 	soft_sq_reaped(ep, 0);
 	ep->credits = soft_ia(ep->base.obj.ia)->strict ? 0 : SOFT_CREDITS;
 	ep->rnr_until = ep->unready_until = ep->suppressed = 0;
-	ep->failing = ep->draining = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;
+	ep->failing = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;
+	/* relaxed: the service thread reads it without the lock as a hint */
+	__atomic_store_n(&ep->draining, false, __ATOMIC_RELAXED);
 	/* relaxed: a hint; but a strict adapter checks every request, which the short way does not (strict.h) */
 	atomic_store_explicit(&ep->maps, !ia->strict, memory_order_relaxed);
 	ep->near = (struct soft_near){ 0 };

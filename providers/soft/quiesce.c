@@ -3,9 +3,9 @@
  * Waits for accesses to end. Whoever touches registered memory for a request holds the execution
  * lock of the connection meanwhile. So when a region has died, this waits for the execution locks
  * that are held at that time and whose queue has a request that names the region; everybody else
- * finds the region dead. A thread of this process that copies something else with the help of the kernel or of a peer, who may
- * hold up that copy without end, is not waited for, whatever locks it has: its record says what it copies (copying.h), and it finds
- * the region dead afterwards. Invariant: a peer is waited for no longer than the bound. When three quarters
+ * finds the region dead. A peer may hold up a copy that a thread of this process makes with the help of the kernel or of the
+ * peer. If the record of that copy (copying.h) says that it copies something else, the thread is not waited for, whatever
+ * locks it has. It finds the region dead afterwards. Invariant: a peer is waited for no longer than the bound. When three quarters
  * of that have passed, it loses its right to touch the memory of this process, which it checks before
  * each piece that it copies (guard.c), and its connection ends; the rest is for the piece under way.
  */
@@ -16,6 +16,7 @@
 #include "exec.h"
 #include "mr.h"
 #include "peer.h"
+#include "port.h"
 #include "request.h"
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
@@ -178,13 +179,15 @@ static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const st
  * The same for a thread that copies a message under the EP lock. This does not sleep on that lock: its holder may at any time begin
  * a copy that does not end. Returns false if the lock is biased to another thread, for which this has not waited.
  */
-static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep, const struct soft_freed *freed)
+static bool quiesce_copies_locked(struct soft_ia *ia, uint32_t index, const struct soft_freed *freed)
 {
+	struct soft_ep *ep = soft_port_ep(ia, index);
 	bool initiator;
 
 	if (datp_bias_mine(&ep->bias))
 		return true;
-	for (unsigned int i = 1;; i++) {
+	/* if the connection has ended meanwhile, so have its copies, and the endpoint may have been freed */
+	for (unsigned int i = 1; soft_port_ep(ia, index) == ep && ep->rport; i++) {
 		/* relaxed: whoever takes the bias from its owner after this sees what our caller has done */
 		if (atomic_load_explicit(&ep->bias.owner, memory_order_relaxed))
 			return false;
@@ -198,6 +201,7 @@ static bool quiesce_copies_locked(struct soft_ia *ia, struct soft_ep *ep, const 
 		soft_exec_nap(i);
 		datp_lock(&ia->lock);
 	}
+	return true;
 }
 
 /*
@@ -275,7 +279,7 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 		if (!ep || !ep->rport)
 			continue;
 		quiesce_execs_locked(ia, ep, &freed, until, &last);
-		if (copies && !quiesce_copies_locked(ia, ep, &freed))
+		if (copies && !quiesce_copies_locked(ia, i, &freed))
 			biased = true;
 	}
 	if (biased)

@@ -14,7 +14,7 @@
  * memory, and the consumer soon gets DAT_CONNECTION_EVENT_BROKEN; this waits the rest of the bound for
  * the piece that the peer may be copying. If `copies`, this also waits for
  * our own copies of messages to our receives, and the caller holds no EP lock. Takes soft_ia.lock. A thread of this
- * process that accesses the region is waited for without a bound, one that copies something else is not waited for.
+ * process is waited for without a bound, unless it has recorded that it copies something else (copying.h).
  */
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies);
 

@@ -358,7 +358,7 @@ struct soft_ep {
 	_Atomic uint32_t bounce_gen;
 	struct soft_out *end_msg; /* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
 	struct soft_teardown teardown; /* belongs to the thread that has set `tearing_down` */
-	/* The peer has ended the connection; our teardown is put off until this time. 0: it is not. EP lock; a hint without it */
+	/* The peer has ended the connection; our teardown is put off until this time, or 0. EP lock; without it a hint */
 	uint64_t put_off;
 	DAT_EVENT_NUMBER put_off_why;
 	/*

@@ -280,7 +280,10 @@ bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 		DAT_EVENT_NUMBER why = 0;
 		uint32_t gen = 0;
 
-		/* relaxed: written by this thread, unless the teardown has begun meanwhile. It takes no lock of another endpoint */
+		/*
+		 * relaxed: written by this thread, unless the teardown has begun meanwhile. An endpoint whose teardown is not put
+		 * off is not locked, because its peer may hold up the thread that has the lock
+		 */
 		if (!ep || !__atomic_load_n(&ep->put_off, __ATOMIC_RELAXED))
 			continue;
 		datp_lock(&ep->base.lock);

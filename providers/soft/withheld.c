@@ -36,7 +36,7 @@ static struct look look_at(const struct soft_ia *ia, const struct soft_wait *wai
 			      .late = late || (wait->last && is_near(wait, 0)) };
 }
 
-/* relaxed: read without the lock as a hint. EP lock. */
+/* Sets the end of a wait. relaxed: others read it without the lock as a hint. EP lock. */
 static void wait_until(struct soft_wait *wait, uint64_t until)
 {
 	__atomic_store_n(&wait->until, until, __ATOMIC_RELAXED);
@@ -60,7 +60,7 @@ static void wait_locked(struct soft_ia *ia, struct soft_wait *wait, bool taken)
 		wait_until(wait, soft_now_ms() + soft_bound_rest(ia) + 1);
 	} else if (!wait->until) {
 		wait_until(wait, soft_bound(ia));
-		/* release: see soft_withheld_is_any(); the timer is set afterwards */
+		/* release: pairs with binds_serve(); the timer is set afterwards */
 		atomic_fetch_add_explicit(&ia->binds_wait, 1, memory_order_release);
 		soft_tick_set(ia);
 	}

@@ -305,7 +305,7 @@ drop_parts:
 
 /*
  * Leaves the events about the connection to a program that awaits them after it has freed the endpoint, or closed its IA: those
- * that are queued, and, unless the EVD is freed with the endpoint, the one of the end. Nothing else queues any now.
+ * that are queued, and the one of the end, except on an EVD of the IA that is closed. Nothing else queues any now.
  */
 static void leave_events(struct datp_ep *ep, bool by_program)
 {

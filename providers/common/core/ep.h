@@ -38,8 +38,8 @@ struct ep_priv {
 	uint64_t target_qual; /* on the passive side, the qualifier at which the connection request arrived */
 	struct loop_call *calls;	/* calls that the service thread still has to make (the calls' lock) */
 	/*
-	 * of its EVD for connections, if that is another IA's; or NULL. EP lock; without it in calls that create, modify or
-	 * free the endpoint, which alone write it
+	 * The loan of its EVD for connections, if that is another IA's; or NULL. EP lock. Calls that create, modify or free the
+	 * endpoint alone write it, and read it without the lock.
 	 */
 	struct loan *loan;
 	bool no_calls;		/* no further call is accepted (the calls' lock) */

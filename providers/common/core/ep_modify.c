@@ -44,8 +44,8 @@ static bool mix_evd(struct datp_ia *ia, struct datp_evd **evd, DAT_EVD_HANDLE ha
 }
 
 /*
- * Computes the new state of the endpoint; it holds a reference to the PZ only. *loan becomes that of its new EVD for connections if
- * this is another IA's, also if an error is returned.
+ * Computes the new state of the endpoint; it holds a reference to the PZ only. If its new EVD for connections is
+ * another IA's, *loan is set; the caller drops it on an error.
  */
 static enum datp_err mix(struct datp_ep *ep, const struct ep_change *change,
 			 struct datp_ep *next, struct loan **loan)

@@ -21,8 +21,8 @@ static bool lends(struct datp_ia *from, struct datp_ia *to)
 }
 
 /*
- * Holds the EVD if the IA can have it on loan; returns NULL if not. The EVD's IA, whose closing takes this lock, stays until the
- * lock is released. Loans lock.
+ * Holds the EVD if the IA can have it on loan; returns NULL if not. While the EVD is held,
+ * its IA can be closed abruptly only, and that takes this lock. Loans lock.
  */
 static struct datp_evd *hold_locked(struct datp_ia *ia, DAT_EVD_HANDLE handle)
 {

@@ -25,7 +25,7 @@ bool loan_possible(struct datp_ia *ia, DAT_EVD_HANDLE handle);
  * that an endpoint does not get an EVD of its own IA. No lock.
  */
 enum datp_err loan_take(struct datp_ep *ep, DAT_EVD_HANDLE handle, struct loan **out);
-/* Gives the endpoint this loan, or with NULL none, and ends the one that it had. No lock. */
+/* Gives the endpoint this loan, or with NULL none, and ends the one that it had, on whose EVD it has no event. No lock. */
 void loan_set(struct datp_ep *ep, struct loan *loan);
 /* Ends a loan that was given to no endpoint, or NULL. No lock. */
 void loan_drop(struct loan *loan);

@@ -422,6 +422,42 @@ static void what_a_poll_found_goes_before_what_was_queued_meanwhile(void)
 	world_expect(both, DAT_SOFTWARE_EVENT);
 }
 
+static DAT_EP_HANDLE ending;
+
+/* Ends a connection whose events are on the EVD, and removes that event again. */
+static void reset_in_poll(struct datp_evd *evd)
+{
+	uint32_t queued = atomic_load(&evd->queued);
+
+	loopback.in_poll = NULL;
+	REQUIRE_DAT(DAT->ep_disconnect_func(ending, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	REQUIRE_SOON(atomic_load(&evd->queued) == queued + 1);
+	REQUIRE_SOON(DAT->ep_reset_func(ending) == DAT_SUCCESS);
+	CHECK_EQ_INT(atomic_load(&evd->queued), queued);
+}
+
+static void what_a_poll_found_stays_in_order_when_events_are_removed_meanwhile(void)
+{
+	DAT_EVD_HANDLE both = world_evd(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+	DAT_EP_HANDLE a = world_ep(), b = world_ep_on(both, NULL), other = world_ep();
+	DAT_EP_STATE state;
+
+	world_pair(a, b);
+	REQUIRE_DAT(DAT->ep_create_func(w.ia, w.pz, w.dto, w.dto, both, NULL, &ending), DAT_SUCCESS);
+	REQUIRE_DAT(world_connect(ending, WORLD_QUAL, NULL), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->cr_accept_func(world_request(), other, 0, NULL), DAT_SUCCESS);
+	world_expect(both, DAT_CONNECTION_EVENT_ESTABLISHED);
+	for (uint64_t i = 1; i <= 3; i++) {
+		REQUIRE_DAT(world_recv(b, 16 * i, 16, i), DAT_SUCCESS);
+		REQUIRE_DAT(world_send(a, 1024, 16, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+		if (i == 2)
+			loopback.in_poll = reset_in_poll;
+		REQUIRE_DAT(DAT->ep_get_status_func(b, &state, NULL, NULL), DAT_SUCCESS);
+	}
+	for (uint64_t i = 1; i <= 3; i++)
+		CHECK_DTO(both, i, DAT_DTO_SUCCESS);
+}
+
 static void unsignalled_completions_do_not_wake_but_are_there(void)
 {
 	DAT_EP_ATTR attr = { .request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
@@ -570,6 +606,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_cancelled_waiter_leaves_the_queue_usable),
 	CHECK_TEST(completions_wake_a_waiter_and_count),
 	CHECK_TEST(what_a_poll_found_goes_before_what_was_queued_meanwhile),
+	CHECK_TEST(what_a_poll_found_stays_in_order_when_events_are_removed_meanwhile),
 	CHECK_TEST(unsignalled_completions_do_not_wake_but_are_there),
 	CHECK_TEST(only_solicited_receives_wake_where_that_was_asked),
 	CHECK_TEST(free_of_a_fed_queue_is_refused),

@@ -62,8 +62,8 @@ struct evd_priv {
 	_Atomic uint32_t lock;		/* the EVD lock; guards all below unless said otherwise */
 	struct datp_node *first, **last;
 	uint32_t qlen;			/* the length that evd_query returns */
-	uint32_t appended;		/* all events appended so far */
-	bool draining;			/* earlier completions are being moved to the list */
+	/* where completions are inserted that are being moved to the list: before what has been queued since; or NULL */
+	struct datp_node **drain_at;
 	uint32_t crs;			/* connection requests on the list */
 	/* asynchronous events that were dropped because there was no note */
 	uint32_t lost;

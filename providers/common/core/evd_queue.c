@@ -46,7 +46,6 @@ static inline void insert_locked(struct datp_evd *evd, struct datp_node **at, st
 
 static inline void append_locked(struct datp_evd *evd, struct datp_node *node)
 {
-	evd_priv(evd)->appended++;
 	insert_locked(evd, evd_priv(evd)->last, node);
 }
 
@@ -55,11 +54,13 @@ void evd_append_locked(struct datp_evd *evd, struct datp_node *node)
 	append_locked(evd, node);
 }
 
-/* Removes the node that *at points to. */
+/* Removes the node that *at points to, also while completions are being moved to the list. */
 struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at)
 {
 	struct datp_node *node = *at;
 
+	if (evd_priv(evd)->drain_at == &node->next)
+		evd_priv(evd)->drain_at = at;
 	evd_unlink_counted_locked(evd, at);
 	evd_uncount_locked(evd);
 	return node;
@@ -241,27 +242,17 @@ void evd_keep_events(struct datp_evd *evd, struct datp_ep *ep)
 /*
  * A completion that a poll returned happened before anything that has been queued since the poll
  * began: by the transport in the same poll, or by a post on another thread. So it is inserted
- * before that; and while the poll lasts, no thread takes queued events (`draining`).
+ * before that, at `drain_at`. While the poll lasts, no thread takes queued events; but the events of an
+ * endpoint that is reset or freed may be removed.
  */
-static void drained_insert(struct datp_evd *evd, const struct datp_completion *done, int n,
-			   uint32_t appended_before)
+static void drained_insert(struct datp_evd *evd, const struct datp_completion *done, int n)
 {
 	struct evd_priv *priv = evd_priv(evd);
 	struct evd_wakeup wakeup = { 0 };
 	struct datp_node **at;
-	uint32_t newer;
 
 	datp_lock(&priv->lock);
-	newer = priv->appended - appended_before;
-	at = priv->last;
-	if (newer) {
-		/* relaxed: under the lock */
-		uint32_t older = atomic_load_explicit(&evd->queued, memory_order_relaxed);
-
-		older = older > newer ? older - newer : 0;
-		for (at = &priv->first; older; older--)
-			at = &(*at)->next;
-	}
+	at = priv->drain_at;
 	for (int i = 0; i < n; i++) {
 		struct datp_wqe *wqe = done[i].wqe;
 
@@ -271,7 +262,7 @@ static void drained_insert(struct datp_evd *evd, const struct datp_completion *d
 		if (wqe_notifies(wqe, done[i].solicited))
 			evd_notify_locked(evd, &wakeup);
 	}
-	priv->draining = false;
+	priv->drain_at = NULL;
 	datp_unlock(&priv->lock);
 	evd_wake(evd, &wakeup, true);
 }
@@ -285,14 +276,11 @@ void evd_drain_locked(struct datp_evd *evd)
 	if (!evd->has_cq || priv->gone)
 		return;
 	do {
-		uint32_t appended;
-
 		datp_lock(&priv->lock);
-		priv->draining = true;
-		appended = priv->appended;
+		priv->drain_at = priv->last;
 		datp_unlock(&priv->lock);
 		n = evd->obj.ia->ops->evd_poll(evd, done, DRAIN_BATCH);
-		drained_insert(evd, done, n, appended);
+		drained_insert(evd, done, n);
 	} while (n > 0);
 }
 

@@ -69,7 +69,7 @@ evd_pop_locked(struct datp_evd *evd, void *event, const struct evd_form *form)
 }
 
 /*
- * Takes the first event, unless a thread waits. EVD lock held; `draining` is false, or the poll lock
+ * Takes the first event, unless a thread waits. EVD lock held; `drain_at` is NULL, or the poll lock
  * is held, too.
  */
 static inline __attribute__((always_inline)) enum datp_err
@@ -104,7 +104,7 @@ evd_take(struct datp_evd *evd, void *event, const struct evd_form *form)
 	enum datp_err err;
 
 	datp_lock(&priv->lock);
-	if (__builtin_expect(priv->draining, 0)) {
+	if (__builtin_expect(priv->drain_at != NULL, 0)) {
 		datp_unlock(&priv->lock);
 		return evd_take_drained(evd, event, form);
 	}

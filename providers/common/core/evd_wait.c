@@ -99,7 +99,7 @@ static enum look look(struct wait *wait, bool last, enum datp_err otherwise, enu
 	enum look found = LOOK_DONE;
 
 	datp_lock(&priv->lock);
-	while (priv->draining) {
+	while (priv->drain_at) {
 		datp_unlock(&priv->lock);
 		datp_lock(&evd->poll_lock);
 		datp_unlock(&evd->poll_lock);

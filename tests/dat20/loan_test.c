@@ -143,6 +143,14 @@ static void awaits(DAT_EP_HANDLE ep, DAT_EP_STATE wanted)
 	expect(state == wanted, "the endpoint does not get to its state");
 }
 
+/* Connects two endpoints, and waits for their states: their events are left on the EVD. */
+static void are_connected(struct side *side, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
+{
+	connects(side, active, passive);
+	awaits(active, DAT_EP_STATE_CONNECTED);
+	awaits(passive, DAT_EP_STATE_CONNECTED);
+}
+
 /* ------------------------------------------------------------------ events */
 
 static void events_of_both_come(void)
@@ -269,9 +277,7 @@ static void is_freed_connected(void)
 	open_both();
 	one = endpoint(&b, a.conn);
 	two = endpoint(&b, a.conn);
-	connects(&b, one, two);
-	awaits(one, DAT_EP_STATE_CONNECTED);
-	awaits(two, DAT_EP_STATE_CONNECTED);
+	are_connected(&b, one, two);
 	SUCCEEDS(dat_ep_free(two));
 	come(a.conn, DAT_CONNECTION_EVENT_ESTABLISHED, one, two);
 	come(a.conn, DAT_CONNECTION_EVENT_DISCONNECTED, one, two);
@@ -290,9 +296,7 @@ static void is_reset(void)
 	one = endpoint(&b, a.conn);
 	two = endpoint(&b, a.conn);
 	for (int i = 0; i < 2; i++) {
-		connects(&b, one, two);
-		awaits(two, DAT_EP_STATE_CONNECTED);
-		awaits(one, DAT_EP_STATE_CONNECTED);
+		are_connected(&b, one, two);
 		SUCCEEDS(dat_ep_disconnect(one, DAT_CLOSE_ABRUPT_FLAG));
 		awaits(two, DAT_EP_STATE_DISCONNECTED);
 		SUCCEEDS(dat_ep_reset(one));
@@ -318,9 +322,7 @@ static void its_adapter_is_closed(void)
 	one = endpoint(&b, a.conn);
 	two = endpoint(&b, a.conn);
 	idle = endpoint(&b, a.conn);
-	connects(&b, one, two);
-	awaits(one, DAT_EP_STATE_CONNECTED);
-	awaits(two, DAT_EP_STATE_CONNECTED);
+	are_connected(&b, one, two);
 	SUCCEEDS(dat_ia_close(a.ia, DAT_CLOSE_ABRUPT_FLAG));
 	expect(conn_of(one) == DAT_HANDLE_NULL && conn_of(idle) == DAT_HANDLE_NULL, "an endpoint has an EVD that was freed");
 	SUCCEEDS(dat_ep_disconnect(one, DAT_CLOSE_ABRUPT_FLAG));
@@ -347,9 +349,7 @@ static void endpoints_adapter_is_closed(void)
 	open_both();
 	one = endpoint(&b, a.conn);
 	two = endpoint(&b, a.conn);
-	connects(&b, one, two);
-	awaits(one, DAT_EP_STATE_CONNECTED);
-	awaits(two, DAT_EP_STATE_CONNECTED);
+	are_connected(&b, one, two);
 	SUCCEEDS(dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG));
 	come(a.conn, DAT_CONNECTION_EVENT_ESTABLISHED, one, two);
 	come(a.conn, DAT_CONNECTION_EVENT_DISCONNECTED, one, two);
@@ -450,9 +450,7 @@ static void race_round(int round)
 
 	if (one != DAT_HANDLE_NULL && two != DAT_HANDLE_NULL) {
 		is_made(gets(one, atomic_load(&race.evd)), "a change");
-		connects(&b, one, two);
-		awaits(one, DAT_EP_STATE_CONNECTED);
-		awaits(two, DAT_EP_STATE_CONNECTED);
+		are_connected(&b, one, two);
 		if (round % 2) {
 			SUCCEEDS(dat_ep_disconnect(one, DAT_CLOSE_ABRUPT_FLAG));
 			awaits(two, DAT_EP_STATE_DISCONNECTED);

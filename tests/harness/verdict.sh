@@ -20,16 +20,21 @@ says()
 	return 1
 }
 
-# drive RESULT: the driver runs a test that prints this, in a folder and a realm with odd names
-drive()
+# driven COMMAND...: the driver runs it as a test, in a folder and a realm with odd names
+driven()
 {
 	local top
 	top=$(cd "$top_srcdir" && pwd -P)
 	mkdir -p "$tap_dir/it's here"
-	# shellcheck disable=SC2016 # for that shell
 	(cd "$tap_dir/it's here" && top_srcdir=$top DAT_SOFT_REALM="a realm" AM_TAP_AWK=${AWK:-awk} sh "$top/tests/harness/driver.sh" \
-		--test-name it --log-file it.log --trs-file it.trs --color-tests no -- \
-		bash -c 'printf "1..1\n$1 1 - in $DAT_SOFT_REALM, $PWD\n"' _ "$1") >/dev/null
+		--test-name it --log-file it.log --trs-file it.trs --color-tests no -- "$@") >/dev/null
+}
+
+# drive RESULT: the driver runs a test that prints this
+drive()
+{
+	# shellcheck disable=SC2016 # for that shell
+	driven bash -c 'printf "1..1\n$1 1 - in $DAT_SOFT_REALM, $PWD\n"' _ "$1"
 }
 
 failed_test_is_run_again()
@@ -40,6 +45,16 @@ failed_test_is_run_again()
 	[ -n "$said" ] && [ "$(cd / && bash -c "$(sed -n 's/^# to run it again: //p' "$tap_dir/it's here/it.log")" | tail -n 1)" = "$said" ]
 }
 
+# What ./quickstart lists at its end says of each failed test why it failed, and no more.
+reason_is_listed()
+{
+	local said
+	driven printf '1..3\nnot ok 1 - one\n# of one\nok 2 - two\n# of two\nnot ok 3 - three\n# of three\n' || true
+	eval "$(sed -n '/^failures_of()/,/^}/p' "$top_srcdir/quickstart")"
+	said=$(failures_of "$tap_dir/it's here/it.log" name)
+	[ "$said" = "$(printf '  name: 1 - one\n    # of one\n  name: 3 - three\n    # of three')" ] || { echo "$said"; return 1; }
+}
+
 good_test_is_brief()
 {
 	drive ok && ! grep 'again' "$tap_dir/it's here/it.log" && grep -E '^:seconds: [0-9]+$' "$tap_dir/it's here/it.trs" &&
@@ -47,6 +62,7 @@ good_test_is_brief()
 }
 
 tap 'verdict: the log of a failed test has the command that fails the same way' failed_test_is_run_again
+tap 'verdict: the list of failed tests says why each has failed' reason_is_listed
 tap 'verdict: the results of a good test have what it cost, and its log no more' good_test_is_brief
 tap 'verdict: the plan names every test' says '^1[.][.]20$'
 tap 'verdict: a good test passes' says '^ok 1 - body: fine$'

@@ -29,7 +29,8 @@ static struct plan {
 	const char *adapter;
 	uint64_t bound_ms; /* its peer_timeout */
 	enum what what;
-	size_t wide, file; /* the lengths of the request and of the file */
+	bool is_fitted; /* the request is as long as this machine's speed demands, and not as the region */
+	size_t wide, file; /* the lengths of the region and of the file */
 } plan;
 
 static struct api_end end;
@@ -71,23 +72,38 @@ static void close_side(void)
 /* What the peer reports of its request. */
 struct report {
 	DAT_DTO_COMPLETION_STATUS status;
+	size_t length;
 	uint64_t took_ms;
 };
 
-static DAT_RETURN post(const struct api_offer *there)
+static DAT_RETURN post(const struct api_offer *there, size_t length, int cookie)
 {
-	DAT_LMR_TRIPLET mine = api_seg(&wide, 0, plan.wide);
-	DAT_RMR_TRIPLET theirs = api_offer_part(there, 0, plan.wide);
+	DAT_LMR_TRIPLET mine = api_seg(&wide, 0, length);
+	DAT_RMR_TRIPLET theirs = api_offer_part(there, 0, length);
 
 	if (plan.what == SEND)
-		return dat_ep_post_send(end.ep, 1, &mine, api_cookie(1), 0);
-	return plan.what == WRITE ? api_write(end.ep, mine, theirs, 1, 0) : api_read(end.ep, mine, theirs, 1, 0);
+		return dat_ep_post_send(end.ep, 1, &mine, api_cookie(cookie), 0);
+	return plan.what == WRITE ? api_write(end.ep, mine, theirs, cookie, 0) : api_read(end.ep, mine, theirs, cookie, 0);
+}
+
+/* A short request tells how fast this machine copies. Returns the length of one that takes some three times the bound. */
+static size_t long_enough(const struct api_offer *there)
+{
+	uint64_t began = check_now_ms(), took;
+
+	REQUIRE_DAT(post(there, plan.file, 3), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 3, DAT_DTO_SUCCESS, plan.file);
+	took = check_now_ms() - began;
+	for (size_t length = plan.file; length < plan.wide; length += plan.file)
+		if (length / plan.file * took >= 3 * plan.bound_ms)
+			return length;
+	return plan.wide;
 }
 
 static void peer(void *arg)
 {
 	struct api_offer there;
-	struct report report;
+	struct report report = { .length = plan.wide };
 	DAT_EVENT event;
 	uint64_t began;
 
@@ -96,10 +112,13 @@ static void peer(void *arg)
 	open_side(THEIRS);
 	api_connect_to(&end, &there.address, there.qual);
 	check_get(CHECK_PARENT, &there.target, sizeof(there.target));
+	if (plan.is_fitted)
+		report.length = long_enough(&there);
 	began = check_now_ms();
-	REQUIRE_DAT(post(&there), DAT_SUCCESS);
+	REQUIRE_DAT(post(&there, report.length, 1), DAT_SUCCESS);
 	API_EVENT(end.request, &event);
-	report = (struct report){ event.event_data.dto_completion_event_data.status, check_now_ms() - began };
+	report.status = event.event_data.dto_completion_event_data.status;
+	report.took_ms = check_now_ms() - began;
 	check_put(CHECK_PARENT, &report, sizeof(report));
 	if (report.status == DAT_DTO_SUCCESS) { /* the connection is as it was */
 		REQUIRE_DAT(api_send(end.ep, &ball, 0, BALL, 2, 0), DAT_SUCCESS);
@@ -116,8 +135,8 @@ static pid_t meet(void)
 	DAT_EVD_HANDLE cr_evd;
 
 	open_side(MINE);
-	if (plan.what == SEND)
-		REQUIRE_DAT(api_recv(end.ep, &wide, 0, plan.wide, 6), DAT_SUCCESS);
+	for (int cookie = 5; plan.what == SEND && cookie <= 6; cookie++)
+		REQUIRE_DAT(api_recv(end.ep, &wide, 0, plan.wide, cookie), DAT_SUCCESS);
 	REQUIRE_DAT(api_recv(end.ep, &ball, 0, BALL, 7), DAT_SUCCESS);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	api_offer_make(&here, cr_evd, &wide);
@@ -144,10 +163,12 @@ static void request_of_a_peer_that_copies_is_not_cut_short(void)
 	check_get(other, &report, sizeof(report));
 	CHECK_EQ_INT(report.status, DAT_DTO_SUCCESS);
 	CHECK_EQ_INT(api_state(end.ep), DAT_EP_STATE_CONNECTED);
-	if (plan.what == SEND)
-		API_DTO(end.recv, end.ep, 6, DAT_DTO_SUCCESS, plan.wide);
+	if (plan.what == SEND) {
+		API_DTO(end.recv, end.ep, 5, DAT_DTO_SUCCESS, plan.file);
+		API_DTO(end.recv, end.ep, 6, DAT_DTO_SUCCESS, report.length);
+	}
 	API_DTO(end.recv, end.ep, 7, DAT_DTO_SUCCESS, BALL);
-	CHECK_EQ_INT(wide.mem[plan.wide - 1], plan.what == READ ? MINE : THEIRS);
+	CHECK_EQ_INT(wide.mem[report.length - 1], plan.what == READ ? MINE : THEIRS);
 	check_signal(other);
 	check_join(other);
 	if (report.took_ms <= plan.bound_ms)
@@ -253,10 +274,10 @@ static void memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards
 
 #define MIB ((size_t)1 << 20)
 
-/* By system calls: two GiB take longer than a tenth of a second. */
+/* By system calls */
 static void copies(enum what what)
 {
-	plan = (struct plan){ "soft-hasty", .bound_ms = 100, .what = what, .wide = 2048 * MIB, .file = 64 * MIB };
+	plan = (struct plan){ "soft-hasty", .bound_ms = 100, .what = what, .is_fitted = true, .wide = 4096 * MIB, .file = 64 * MIB };
 }
 
 static void writes(void)
@@ -279,7 +300,7 @@ static void by_bounce(void)
 {
 	if (API_UNDER_TSAN)
 		check_skip("the sanitizer would keep shadows of all the memory that the bounce thread copies");
-	plan = (struct plan){ "soft-bounce", .bound_ms = 1000, .what = WRITE, .wide = 2048 * MIB, .file = 64 * MIB };
+	plan = (struct plan){ "soft-bounce", .bound_ms = 1000, .what = WRITE, .is_fitted = true, .wide = 4096 * MIB, .file = 64 * MIB };
 }
 
 /*

@@ -157,7 +157,7 @@ static void refused(enum ibv_wr_opcode op, const struct area *area, int64_t offs
 
 	/* Over iWARP a write completes when it has been sent, so its status does not show a refusal. */
 	if (seen.status <= 0 && (op != IBV_WR_RDMA_WRITE || !api_declares("transport", "iWARP")))
-		CHECK_FAIL("operation %d is not refused: its status is %d, where -1 is no completion in time", (int)op, seen.status);
+		CHECK_FAIL("operation %d is not refused: status %d, where -1 is no completion in time", (int)op, seen.status);
 	CHECK(!seen.secret);
 	CHECK(is_untouched(area));
 }

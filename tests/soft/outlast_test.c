@@ -29,8 +29,8 @@ static struct plan {
 	const char *adapter;
 	uint64_t bound_ms; /* its peer_timeout */
 	enum what what;
-	bool is_fitted; /* the request is as long as this machine's speed demands, and not as the region */
 	size_t wide, file; /* the lengths of the region and of the file */
+	bool is_fitted; /* the request is as long as this machine's speed demands, and not as the region */
 } plan;
 
 static struct api_end end;
@@ -277,7 +277,9 @@ static void memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards
 /* By system calls */
 static void copies(enum what what)
 {
-	plan = (struct plan){ "soft-hasty", .bound_ms = 100, .what = what, .is_fitted = true, .wide = 4096 * MIB, .file = 64 * MIB };
+	plan = (struct plan){
+		"soft-hasty", .bound_ms = 100, .what = what, .wide = 4096 * MIB, .file = 64 * MIB, .is_fitted = true
+	};
 }
 
 static void writes(void)
@@ -300,7 +302,9 @@ static void by_bounce(void)
 {
 	if (API_UNDER_TSAN)
 		check_skip("the sanitizer would keep shadows of all the memory that the bounce thread copies");
-	plan = (struct plan){ "soft-bounce", .bound_ms = 1000, .what = WRITE, .is_fitted = true, .wide = 4096 * MIB, .file = 64 * MIB };
+	plan = (struct plan){
+		"soft-bounce", .bound_ms = 1000, .what = WRITE, .wide = 4096 * MIB, .file = 64 * MIB, .is_fitted = true
+	};
 }
 
 /*

@@ -22,6 +22,7 @@ libdatp_core_la_SOURCES = \
 	log/near.h \
 	providers/common/base/cancel.h \
 	providers/common/base/futex.h \
+	providers/common/base/bias.h \
 	providers/common/base/lock.h \
 	providers/common/base/lmr_table.c \
 	providers/common/base/lmr_table.h \

@@ -17,7 +17,7 @@ providers/common/core   providers/common/base
 providers/common/dat12  providers/common/core providers/common/base registry registry/front registry/dat12
 providers/common/dat20  providers/common/dat12 providers/common/core providers/common/base
 providers/common/wrap   providers/common/dat20 providers/common/dat12 providers/common/core providers/common/base registry registry/front registry/dat12
-providers/soft          log (libdatp)
+providers/soft          log (libdatp) providers/common/base
 providers/rdma          log (libdatp)
 providers/ib            providers/rdma (libdatp)
 providers/iwarp         providers/rdma (libdatp)

@@ -38,6 +38,13 @@ static void word_unlock(_Atomic uint32_t *word)
 		datp_unlock_slow(word);
 }
 
+static bool word_trylock(_Atomic uint32_t *word)
+{
+	uint32_t zero = 0;
+
+	return atomic_compare_exchange_strong_explicit(word, &zero, 1, memory_order_acquire, memory_order_relaxed);
+}
+
 static long kernel(long number, ...)
 {
 	_Atomic uint32_t *word;
@@ -65,10 +72,12 @@ static long kernel(long number, ...)
 
 #undef datp_lock
 #undef datp_unlock
+#undef datp_trylock
 #undef syscall
 #define datp_lock(word)	  word_lock(word)
 #define datp_unlock(word) word_unlock(word)
 #define syscall		  kernel
+#define datp_trylock(word) word_trylock(word)
 #define datp_thread()	  ((uintptr_t)model_self() + 2)
 #define DATP_WORDS_IN_C
 #define LOCK_SPINS	  0
@@ -80,6 +89,7 @@ static long kernel(long number, ...)
 
 static struct datp_bias bias;
 static uint32_t guarded;
+static uint32_t tried; /* how often a try has taken the lock. Guarded, too */
 static bool quick; /* the owner takes the lock by datp_bias_enter(), as the fast path of the verbs providers does */
 
 static void touch(void)
@@ -125,6 +135,22 @@ static void as_anybody(void)
 	datp_lock(&guard);
 	touch();
 	datp_unlock(&guard);
+}
+
+/* Takes it only if it is free, and never sleeps. */
+static void as_one_who_tries(void)
+{
+	if (!datp_bias_trylock(&guard))
+		return;
+	touch();
+	tried++;
+	datp_unlock(&guard);
+}
+
+static void tries_twice(void)
+{
+	as_one_who_tries();
+	as_one_who_tries();
 }
 
 static void owner_twice(void)
@@ -175,7 +201,7 @@ static void begin(void)
 
 static void end(void)
 {
-	model_require(guarded == wanted);
+	model_require(guarded == wanted + tried);
 }
 
 static void explore_one(const char *name, uint32_t touches, unsigned int budget, void (*a)(void), void (*b)(void), void (*c)(void))
@@ -184,11 +210,12 @@ static void explore_one(const char *name, uint32_t touches, unsigned int budget,
 
 	model_reset();
 	atomic_init(&guard, 0);
-	guarded = 0;
+	guarded = tried = 0;
 	wanted = touches;
 	datp_bias_init(&bias);
 	model_keep(&bias, sizeof(bias));
 	model_keep(&guarded, sizeof(guarded));
+	model_keep(&tried, sizeof(tried));
 	model_keep((void *)&guard, sizeof(guard));
 	model_watch(&guard, sizeof(guard), "guard");
 	model_watch(&bias.owner, sizeof(bias.owner), "owner");
@@ -244,6 +271,22 @@ static void lock_whose_bias_ends_is_one_as_any(void)
 	explore("the end", 4, 0, owner_three_times, ender, NULL);
 }
 
+static void owner_and_one_who_tries_are_never_inside_together(void)
+{
+	explore("an owner, and one who tries", 3, 0, owner_three_times, tries_twice, NULL);
+	granted = true;
+	explore("an owner from the beginning, and one who tries", 3, 0, owner_three_times, tries_twice, NULL);
+	granted = false;
+}
+
+static void one_who_tries_and_one_who_revokes_get_on(void)
+{
+	granted = true;
+	explore("an owner, one who tries, and one who revokes", 3, 3, owner_twice, as_one_who_tries, as_anybody);
+	explore("an owner, and two who try", 2, 3, owner_twice, as_one_who_tries, as_one_who_tries);
+	granted = false;
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(owner_and_another_are_never_inside_together),
 	CHECK_TEST(two_revoke_at_once),
@@ -252,6 +295,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(late_owner_speaks_for_no_other_thread),
 	CHECK_TEST(owner_comes_back_after_a_revocation),
 	CHECK_TEST(lock_whose_bias_ends_is_one_as_any),
+	CHECK_TEST(owner_and_one_who_tries_are_never_inside_together),
+	CHECK_TEST(one_who_tries_and_one_who_revokes_get_on),
 	CHECK_END
 };
 

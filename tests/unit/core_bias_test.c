@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "providers/common/base/bias.h"
 #include "providers/common/base/lock.h"
 
 #define SECTIONS 200 /* critical sections in a row: enough for the bias */
@@ -165,6 +166,65 @@ static void revoking_thread_waits_for_the_owner_to_leave(void)
 	pthread_join(thread, NULL);
 }
 
+static void a_try_takes_a_lock_that_nobody_holds(void)
+{
+	CHECK(datp_bias_trylock(&lock));
+	CHECK(!datp_bias_trylock(&lock));
+	datp_unlock(&lock);
+	needs_biases();
+	in_another_thread(another_sections);
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	CHECK(datp_bias_trylock(&lock));
+	CHECK_EQ_INT(bias.owner, 0);
+	CHECK(!datp_bias_trylock(&lock));
+	datp_unlock(&lock);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+}
+
+static void a_try_of_the_owner_takes_it_too(void)
+{
+	needs_biases();
+	sections(SECTIONS);
+	CHECK(datp_bias_trylock(&lock));
+	datp_unlock(&lock);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+}
+
+static _Atomic bool leaves;
+
+static void *another_stays_until_it_may_leave(void *arg)
+{
+	bool biased;
+
+	(void)arg;
+	sections(SECTIONS);
+	biased = datp_bias_lock(&bias, &lock);
+	inside = true;
+	while (!leaves)
+		check_nap();
+	CHECK(biased);
+	datp_bias_unlock(&bias, &lock, biased);
+	section();
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	return NULL;
+}
+
+static void a_try_leaves_the_owner_that_is_inside_its_bias(void)
+{
+	pthread_t thread;
+
+	needs_biases();
+	inside = leaves = false;
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, another_stays_until_it_may_leave, NULL), 0);
+	CHECK_SOON(inside);
+	CHECK(!datp_bias_trylock(&lock));
+	CHECK_EQ_INT(lock, LOCK_BIASED);
+	CHECK(bias.owner != 0);
+	leaves = true;
+	pthread_join(thread, NULL);
+	CHECK_EQ_INT(guarded, SECTIONS + 1);
+}
+
 static int64_t clock_ns(void)
 {
 	struct timespec now;
@@ -260,6 +320,41 @@ static void *mix_sections(void *arg)
 	return NULL;
 }
 
+static _Atomic bool mixed;
+
+static void *mix_tries(void *arg)
+{
+	uint64_t *taken = arg;
+
+	while (!atomic_load(&mixed)) {
+		if (!datp_bias_trylock(&lock))
+			continue;
+		guarded++;
+		++*taken;
+		datp_unlock(&lock);
+	}
+	return NULL;
+}
+
+/* The owner takes it all the time, another thread from time to time, and a third one tries. */
+static void none_is_inside_with_one_who_tries(void)
+{
+	pthread_t thread[THREADS];
+	uint64_t now_and_then = 0, taken = 0;
+
+	for (int i = 0; i < ROUNDS; i++)
+		now_and_then += i % 1000 == 0 || i % 1500 == 0;
+	atomic_store(&mixed, false);
+	REQUIRE_EQ_INT(pthread_create(&thread[0], NULL, mix_sections, &bias), 0);
+	REQUIRE_EQ_INT(pthread_create(&thread[1], NULL, mix_sections, NULL), 0);
+	REQUIRE_EQ_INT(pthread_create(&thread[2], NULL, mix_tries, &taken), 0);
+	pthread_join(thread[0], NULL);
+	pthread_join(thread[1], NULL);
+	atomic_store(&mixed, true);
+	pthread_join(thread[2], NULL);
+	CHECK_EQ_INT(guarded, ROUNDS + now_and_then + taken);
+}
+
 /* One thread takes the lock all the time, two from time to time. */
 static void none_is_inside_with_another(void)
 {
@@ -286,6 +381,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(where_fences_are_forbidden_later_on_time_passes_instead),
 	CHECK_TEST(child_that_is_forked_at_any_time_has_biased_locks),
 	CHECK_TEST(none_is_inside_with_another),
+	CHECK_TEST(a_try_takes_a_lock_that_nobody_holds),
+	CHECK_TEST(a_try_of_the_owner_takes_it_too),
+	CHECK_TEST(a_try_leaves_the_owner_that_is_inside_its_bias),
+	CHECK_TEST(none_is_inside_with_one_who_tries),
 	CHECK_END
 };
 

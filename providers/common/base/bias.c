@@ -2,7 +2,7 @@
 /*
  * Biased locks: the slow path of <datp/bias.h>. While a lock is biased, its word is LOCK_BIASED, which
  * other threads look at, and `owner` in its struct datp_bias is the owner's thread, which the owner
- * looks at. Invariant: both are set and cleared together, under the lock of `list`, and the struct
+ * looks at. Invariant: whoever has the lock of `list` finds both set or both clear, and the struct
  * datp_bias is in `list` as long as they are set.
  *
  * A bias has at most one owner between two initialisations. A thread may find itself to be the owner
@@ -10,6 +10,7 @@
  * that it is not the owner any more, and writes that it has left. If another thread were the owner
  * by then, that thread would seem to have left.
  */
+#include "bias.h"
 #include "futex.h"
 #include "lock.h"
 
@@ -150,6 +151,42 @@ static void await_outside(struct datp_bias *bias)
 	futex_await_zero(&bias->inside);
 }
 
+/*
+ * Forces the fence after the owner's name is gone: either datp_bias_inside() sees now that the owner is inside, or the owner sees,
+ * when it enters, that it is not the owner any more. Not inlined: gcc warns of an inlined fence under the thread sanitizer.
+ */
+static __attribute__((noinline)) void fence_owner(bool mine)
+{
+	/*
+	 * If the owner is this thread itself (it calls datp_lock(), which does not look at the bias), its own fence is
+	 * sufficient. If this file computes another name for the thread than its owner did, the forced fence does no harm.
+	 */
+	if (mine)
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		datp_bias_fence();
+}
+
+/* Makes the lock an ordinary one, which this thread holds as soon as the owner has left. The list's lock is held. */
+static void unlist_locked(struct datp_bias **link, _Atomic uint32_t *lock)
+{
+	*link = (*link)->next;
+	/*
+	 * The word has to say that threads sleep on the lock, because some may: if the last unlock
+	 * before the bias woke one of several, that one has to wake the others, and it may be this
+	 * thread. relaxed: the list's lock and the word order this for others
+	 */
+	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
+}
+
+/* The caller holds the lock, whose bias has ended. */
+static void count_anew(struct datp_bias *bias, bool mine)
+{
+	if (!mine && bias->enough < BIAS_ENOUGH_MAX)
+		bias->enough *= 2;
+	bias->acquired = 0;
+}
+
 bool bias_revoke(_Atomic uint32_t *lock)
 {
 	struct datp_bias **link, *bias;
@@ -162,36 +199,59 @@ bool bias_revoke(_Atomic uint32_t *lock)
 		datp_unlock(&list.lock);
 		return false;
 	}
-	*link = bias->next;
-	/*
-	 * relaxed, all: the fence below orders them for the owner; the list's lock and the word
-	 * order them for others
-	 */
 	mine = datp_bias_mine(bias);
+	/* relaxed: the fence below orders it for the owner; the list's lock orders it for others */
 	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
-	/*
-	 * The lock is an ordinary one again, and this thread holds it as soon as the owner has left.
-	 * The word has to say that threads sleep on the lock, because some may: if the last unlock
-	 * before the bias woke one of several, that one has to wake the others, and it may be this
-	 * thread.
-	 */
-	atomic_store_explicit(lock, LOCK_SLEPT_ON, memory_order_relaxed);
+	unlist_locked(link, lock);
 	datp_unlock(&list.lock);
-	/*
-	 * If the owner is this thread itself (it calls datp_lock(), which does not look at the bias), its own fence is
-	 * sufficient. If this file computes another name for the thread than its owner did, the forced fence does no harm.
-	 */
-	if (mine)
-		atomic_thread_fence(memory_order_seq_cst);
-	else
-		datp_bias_fence();
+	fence_owner(mine);
 	/*
 	 * This thread is itself inside only if a signal handler that has interrupted it there calls
 	 * this function. Such a handler waits for ever, as it would for any lock that it interrupts.
 	 */
 	await_outside(bias);
-	if (!mine && bias->enough < BIAS_ENOUGH_MAX)
-		bias->enough *= 2;
-	bias->acquired = 0;
+	count_anew(bias, mine);
 	return true;
+}
+
+/*
+ * As bias_revoke(), but if the owner is inside it gets its name back. The list's lock is held all the time, so no other thread
+ * finds the name missing, and none sleeps until the owner has left: that thread would have taken the bias off the list before. The
+ * owner may find its name missing meanwhile. If it was entering, it goes to datp_lock(), and revokes its own bias when it gets the
+ * list's lock. If it was leaving, it wakes nobody.
+ */
+static bool bias_try(_Atomic uint32_t *lock)
+{
+	struct datp_bias **link, *bias;
+	uintptr_t owner;
+	bool mine, inside;
+
+	datp_lock(&list.lock);
+	link = find_locked(lock);
+	bias = *link;
+	if (!bias) {
+		datp_unlock(&list.lock);
+		return false;
+	}
+	mine = datp_bias_mine(bias);
+	/* relaxed, all: as in bias_revoke(). The owner that finds its name again has not left, or has not entered yet */
+	owner = atomic_load_explicit(&bias->owner, memory_order_relaxed);
+	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
+	fence_owner(mine);
+	inside = datp_bias_inside(bias);
+	if (inside)
+		atomic_store_explicit(&bias->owner, owner, memory_order_relaxed);
+	else
+		unlist_locked(link, lock);
+	datp_unlock(&list.lock);
+	if (!inside)
+		count_anew(bias, mine);
+	return !inside;
+}
+
+DATP_API bool datp_bias_trylock(_Atomic uint32_t *lock)
+{
+	/* relaxed: it is looked at again under the list's lock */
+	return datp_trylock(lock) ||
+	       (atomic_load_explicit(lock, memory_order_relaxed) == LOCK_BIASED && bias_try(lock));
 }

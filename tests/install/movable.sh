@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 # Sourced by tests that install the tree and move it elsewhere: they are skipped if configure was given folders that do not move
-# along, as in the build of a package, which is used from its own places.
+# along, as in the build of a package, which is used from its own places. `prefix` is the tree's, and `moved` is where it is moved to.
 movable()
 {
 	local name want said
@@ -14,3 +14,13 @@ movable()
 	END
 }
 movable
+
+prefix=$(sed -n 's/^prefix = //p' Makefile)
+moved=$tap_dir/moved
+
+# The tests share what is installed, and each moves a copy of its own.
+install_and_move()
+{
+	mkdir -p tests/install && flock tests/install/dest.lock make -s tests/install/dest.stamp &&
+		cp -a "$PWD/tests/install/dest$prefix" "$moved"
+}

@@ -6,12 +6,8 @@ set -u
 . "$top_srcdir/tests/install/movable.sh"
 unset DAT_OVERRIDE LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
 
-prefix=$(sed -n 's/^prefix = //p' Makefile)
-moved=$tap_dir/moved
 page=$moved/share/man/man7/datp-mocks.7
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig
-
-installs() { make -s install DESTDIR="$tap_dir/dest" && mv "$tap_dir/dest$prefix" "$moved"; }
 
 # example N: the page's example N, as it is printed: a program, then the commands that compile and run it.
 example()
@@ -54,7 +50,7 @@ wrapper_passes()
 	DAT_OVERRIDE=$tap_dir/wrapped.conf LD_LIBRARY_PATH=$moved/lib "$tap_dir/arrival/arrival" t
 }
 
-tap 'mocks: the tree installs' installs || tap_end
+tap 'mocks: the tree installs' install_and_move || tap_end
 tap 'mocks: the example of datp-mocks(7) compiles and runs' example_runs || tap_end
 tap 'mocks: the page lists each that is installed' page_lists_them
 while read -r mock words; do

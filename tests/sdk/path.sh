@@ -7,12 +7,9 @@ set -u
 . "$top_srcdir/tests/install/movable.sh"
 unset DAT_OVERRIDE LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
 
-prefix=$(sed -n 's/^prefix = //p' Makefile)
-moved=$tap_dir/moved
 mine=$tap_dir/mine
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig
 
-installs() { make -s install DESTDIR="$tap_dir/dest" && mv "$tap_dir/dest$prefix" "$moved"; }
 copies() { cp -r "$(pkg-config --define-prefix --variable=templatedir datp)" "$mine" && ls "$mine/template.c"; }
 
 # in_mine COMMAND...: runs the command as the author of the plugin would. The tree was moved, so pkg-config has to be told; it may be built for a
@@ -86,7 +83,7 @@ readme_lists_the_files()
 		<(sed -n 's/^| `\([a-z.]*\|Makefile\)` |.*/\1/p' "$mine/README.md" | sort)
 }
 
-tap 'sdk: the tree installs' installs || tap_end
+tap 'sdk: the tree installs' install_and_move || tap_end
 tap 'sdk: the template is where pkg-config says' copies || tap_end
 tap 'sdk: the workflow builds it' step_passes Build
 tap 'sdk: it can be dumped' tap_holds '^loads=yes$' in_mine datctl dump ./libdattemplate.so

@@ -17,6 +17,28 @@ quickstart_has_no_variables()
 	[ "$(DAT_PROVIDERS=ib DAT_LOG=none DAPL_DBG_TYPE=1 bash "$tap_dir/head" demo)" = 'the variables are:' ]
 }
 
+# While a command runs that has a time limit, a signal ends quickstart and the command, as Ctrl-C does.
+quickstart_ends_when_it_is_told_to()
+{
+	local quickstart command status=0
+	sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart" >"$tap_dir/head"
+	mkfifo "$tap_dir/begun" || return
+	# shellcheck disable=SC2016 # that is for the other shells
+	echo 'bounded 3600 bash -c '\''echo $$ >"$0/begun" && exec sleep 3600'\'' "${0%/*}"' >>"$tap_dir/head"
+	bash "$tap_dir/head" &
+	quickstart=$!
+	read -r command <"$tap_dir/begun"
+	kill -TERM "$quickstart"
+	if ! timeout 60 tail --pid="$quickstart" -f /dev/null || ! timeout 60 tail --pid="$command" -f /dev/null; then
+		echo 'a minute later it still waits for its command, or that goes on'
+		kill "$command"
+		return 1
+	fi
+	wait "$quickstart" || status=$?
+	echo "status $status"
+	[ $status -eq 143 ]
+}
+
 # The libraries under $moved that a file needs are found under $moved.
 finds_its_libraries()
 {
@@ -207,6 +229,7 @@ uninstall_leaves_nothing()
 }
 
 tap 'quickstart: what the user has set for programs does not reach what it runs' quickstart_has_no_variables
+tap 'quickstart: a signal ends it at once, and what it runs' quickstart_ends_when_it_is_told_to
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
 for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdat2.so.2 \
 	lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so lib/opendat/datconform-2.0 \

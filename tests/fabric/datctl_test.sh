@@ -137,7 +137,7 @@ certify_writes_what_works_on_the_device_into_one_file()
 		prints "^datctl ping $adapter +exit status 0 after "
 		prints "^$file is written: read it, and send it$"
 		for line in "^$device port 1: " "^transport_attr.device += $device port 1$" '^transport_attr.quirk.*= on, by ' \
-			'^ok  RMR .* bytes written through a memory window$' "^$adapter works.$" "^datperf got: --ia $adapter$" \
+			'^ok  RMR .* bytes written through a memory window$' "^$adapter works.$" "^datperf got: --ia $adapter --duration 0.3 --warmup 0$" \
 			'"id": *"EP_CONNECT-01"' ' passed, 0 failed'; do
 			grep -qE -- "$line" "$file" || fails "the file of $adapter has no line '$line'"
 		done

@@ -109,7 +109,7 @@ with_api_2_0_the_programs_are_those_of_2_0()
 	holds '^max_message_size += 4294967295$'
 	holds '^==== datctl ping --api 2\.0 soft0 --timeout 30$'
 	holds '^ok  RMR .* bytes written through a memory window$'
-	holds '^datperf got: --api 2\.0 --ia soft0 --timeout 30$'
+	holds '^datperf got: --api 2\.0 --ia soft0 --duration 0.3 --warmup 0 --timeout 30$'
 	holds '^==== datconform --api 2\.0 --ia soft0 --json - --patience 30 --only GEN-01$'
 	holds '"ia": "soft0 \(uDAPL 2\.0\)"'
 	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"

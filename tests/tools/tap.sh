@@ -9,7 +9,7 @@ count=0
 bad=0
 runs=0
 dir=$(mktemp -d "${TMPDIR:-/tmp}/opendat-tools.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
+trap 'cat "$dir/reasons" 2>/dev/null; rm -rf "$dir"' EXIT
 out=$dir/out
 err=$dir/err
 status=0
@@ -82,19 +82,23 @@ prints_lines()
 	[ "$n" -eq "$1" ] || fails "$n lines on stdout instead of $1"
 }
 
-# one_test NUMBER NAME: prints its verdict, and fails if the test does
+# one_test NUMBER NAME: prints its verdict, then what it said, which is why it fails; returns 1 if it does
 one_test()
 {
+	local result=0
 	verdict=0
-	"$2" || fails "$2 returned $?"
+	"$2" >"$dir/reasons" || fails "$2 returned $?" >>"$dir/reasons"
 	case $verdict in
 	0) echo "ok $1 - $2" ;;
 	skip*) echo "ok $1 - $2 # SKIP ${verdict#skip }" ;;
 	*)
 		echo "not ok $1 - $2"
-		return 1
+		result=1
 		;;
 	esac
+	cat "$dir/reasons"
+	rm "$dir/reasons"
+	return $result
 }
 
 # tests NAME...: runs them in this order

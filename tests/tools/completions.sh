@@ -101,10 +101,19 @@ files_are_offered_where_files_are_named()
 
 numbers_are_left_to_the_person()
 {
+	local command option count=0
 	offers datperf --size ''
 	prints_nothing
 	offers datconform --jobs ''
 	prints_nothing
+	for command in $(complete_line datctl '' | grep -v '^-'); do
+		for option in $(./datctl "$command" --help | sed -nE 's/^ +(--[a-z-]+) (SECONDS|GLOB|([A-Z]+:)?QUAL)( .*|$)/\1/p'); do
+			count=$((count + 1))
+			offers datctl "$command" "$option" ''
+			prints_nothing
+		done
+	done
+	[ $count -ge 8 ] || fails "only $count options of datctl were found"
 }
 
 tests every_option_of_the_help_is_offered adapters_are_offered every_word_that_is_offered_is_taken clauses_are_offered \

@@ -125,9 +125,9 @@ files_are_offered_where_files_are_named()
 numbers_are_left_to_the_person()
 {
 	rm -f "$dir/ready" "$dir"/zsh.*
-	run env TERM=dumb zsh -f "$dir/ask.zsh" 'datperf --size ' 'datconform --jobs ' 'datctl ping --qual '
+	run env TERM=dumb zsh -f "$dir/ask.zsh" 'datperf --size ' 'datconform --jobs ' 'datctl ping --qual ' 'datctl certify --patience '
 	exits_with 0
-	[ ! -s "$dir/zsh.1" ] && [ ! -s "$dir/zsh.2" ] && [ ! -s "$dir/zsh.3" ] || fails "offered: $(cat "$dir"/zsh.*)"
+	[ -e "$dir/zsh.4" ] && [ -z "$(cat "$dir"/zsh.*)" ] || fails "offered: $(cat "$dir"/zsh.*)"
 }
 
 tests commands_are_offered options_are_offered adapters_are_offered words_and_clauses_are_offered \

@@ -39,6 +39,19 @@ quickstart_ends_when_it_is_told_to()
 	[ $status -eq 143 ]
 }
 
+# quickstart refuses a folder that cannot be built in, whichever character is in its name, before it installs or builds anything.
+quickstart_names_a_bad_folder()
+{
+	local character bad=0
+	for character in ' ' $'\t' \' '"' '$' '&' '#' '*' '(' ')' ';' , : = '\'; do
+		mkdir -p "$tap_dir/a${character}b" && cp "$top_srcdir/quickstart" "$tap_dir/a${character}b/" || return
+		"$tap_dir/a${character}b/quickstart" demo >"$tap_dir/said" 2>&1 || :
+		grep -qF "folder '$tap_dir/a${character}b' cannot be built in" "$tap_dir/said" || { cat "$tap_dir/said"; bad=1; }
+		[ ! -e "$tap_dir/a${character}b/build" ] || bad=1
+	done
+	return $bad
+}
+
 # The libraries under $moved that a file needs are found under $moved.
 finds_its_libraries()
 {
@@ -230,6 +243,7 @@ uninstall_leaves_nothing()
 
 tap 'quickstart: what the user has set for programs does not reach what it runs' quickstart_has_no_variables
 tap 'quickstart: a signal ends it at once, and what it runs' quickstart_ends_when_it_is_told_to
+tap 'quickstart: a folder that cannot be built in is refused' quickstart_names_a_bad_folder
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
 for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdat2.so.2 \
 	lib/libdatp.so.0 lib/libvipl.so.0 lib/opendat/libdatsoft.so lib/opendat/datconform-2.0 \

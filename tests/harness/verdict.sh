@@ -45,6 +45,19 @@ failed_test_is_run_again()
 	[ -n "$said" ] && [ "$(cd / && bash -c "$(sed -n 's/^# to run it again: //p' "$tap_dir/it's here/it.log")" | tail -n 1)" = "$said" ]
 }
 
+# The variables that decide how long a test with random inputs runs, and with which, are among those of tests/README.md.
+inputs_are_given_again()
+{
+	local name bad=0
+	for name in $(grep -oE '`[A-Z]+_(SECONDS|LONG|RUNS|ROUNDS)`' "$top_srcdir/tests/README.md" | tr -d '`' | sort -u) \
+		SCRIBBLE_SEED ATTACK_SEED; do
+		[ "$name" != CHECK_SECONDS ] || continue	# it is quickstart's
+		(export "$name=1234" && drive 'not ok') || :
+		grep "^# to run it again: .*'$name=1234'" "$tap_dir/it's here/it.log" || { echo "$name is missing"; bad=1; }
+	done
+	return $bad
+}
+
 # What ./quickstart lists at its end says of each failed test why it failed, and no more.
 reason_is_listed()
 {
@@ -62,6 +75,7 @@ good_test_is_brief()
 }
 
 tap 'verdict: the log of a failed test has the command that fails the same way' failed_test_is_run_again
+tap 'verdict: that command has the seed and the number of the runs' inputs_are_given_again
 tap 'verdict: the list of failed tests says why each has failed' reason_is_listed
 tap 'verdict: the results of a good test have what it cost, and its log no more' good_test_is_brief
 tap 'verdict: the plan names every test' says '^1[.][.]20$'

@@ -44,7 +44,7 @@ static struct {
 static struct {
 	struct column columns[MAX_COLUMNS];
 	int count;
-	bool unserved;		/* the server ended too early */
+	const char *not_all;	/* why some tests have no result; NULL: all have one */
 	bool unwritten;		/* a report, or part of it, was not written; the others still are */
 } output;
 
@@ -64,6 +64,7 @@ static const char usage[] =
 	"  --tap             ... as TAP on standard output, instead of the summary\n"
 	"  --jobs N          tests that run at a time (2)\n"
 	"  --timeout SECONDS a test that takes longer is a hang (six times the patience)\n"
+	"  --deadline SECONDS the tests are ended after this time, and the reports say what is left\n"
 	"  --patience SECONDS an event that takes longer is taken as missing (5)\n"
 	"  --port N          where --server listens (19751; 0: any free port); --connect takes HOST:PORT\n"
 	"  --verbose         pass the provider's own messages through to standard error\n"
@@ -88,6 +89,7 @@ enum {
 	TAP,
 	JOBS,
 	TIMEOUT,
+	DEADLINE,
 	PATIENCE,
 	SERVER,
 	CONNECT,
@@ -110,6 +112,7 @@ static const struct option names[] = {
 	{ "tap", no_argument, NULL, TAP },
 	{ "jobs", required_argument, NULL, JOBS },
 	{ "timeout", required_argument, NULL, TIMEOUT },
+	{ "deadline", required_argument, NULL, DEADLINE },
 	{ "patience", required_argument, NULL, PATIENCE },
 	{ "server", no_argument, NULL, SERVER },
 	{ "connect", required_argument, NULL, CONNECT },
@@ -157,6 +160,7 @@ static void take_option(int which)
 	case TAP: options.tap = true; break;
 	case JOBS: options.run.jobs = number(optarg, "jobs", 1, 64); break;
 	case TIMEOUT: options.run.bound_s = number(optarg, "timeout", 1, 3600); break;
+	case DEADLINE: options.run.deadline_s = number(optarg, "deadline", 1, 86400); break;
 	case PATIENCE: options.run.patience_ms = number(optarg, "patience", 1, 600) * 1000; break;
 	case SERVER: options.server = true; break;
 	case CONNECT: options.connect = optarg; break;
@@ -465,13 +469,13 @@ int main(int argc, char **argv)
 			options.run.progress = progress;
 		if (!run_probe(&options.run) || (options.connect && !probe_server()))
 			return 3;
-		output.unserved = !run_all(&options.run);
+		output.not_all = run_all(&options.run);
 		write_reports();
-		if (output.unserved)
-			fputs("datconform: the server ended too early\n", stderr);
+		if (output.not_all)
+			fprintf(stderr, "datconform: some tests have no result: %s\n", output.not_all);
 	} else if (options.html) {
 		write_page();
 	}
 	close_out(stdout, "");
-	return output.unwritten || output.unserved ? 3 : clause_tally(FAILED) ? 1 : 0;
+	return output.unwritten || output.not_all ? 3 : clause_tally(FAILED) ? 1 : 0;
 }

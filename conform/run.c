@@ -38,6 +38,7 @@ struct child {
 	bool ended;		/* it reported its end */
 	bool closing;		/* the test was over */
 	bool unserved;		/* the server had ended */
+	bool stopped;		/* it was ended, because the time for the run was over */
 	int current;		/* index of the clause it is about; -1: all of them */
 	bool about_used;
 	bool checked; /* a check was made before any ABOUT(): by the setup, or the test has no ABOUT() */
@@ -324,16 +325,20 @@ static bool has_ended(const struct child *child)
 	       info.si_pid == child->pid;
 }
 
+static const char no_server[] = "the server had ended", no_time[] = "the time for the run was over";
+static const char *left; /* why the last of the tests without a result has none; NULL: there is no such test */
+
 /* Marks the clauses of a test as untested. Another test of such a clause may have passed. */
-static void leave_untested(const struct conform_test *test)
+static void leave_untested(const struct conform_test *test, const char *why)
 {
+	left = why;
 	for (int i = 0; test->ids[i]; i++) {
 		struct clause *clause = clause_find(test->ids[i]);
 
 		clause->unserved = true;
 		if (!clause->failures)
 			clause->verdict = UNTESTED;
-		clause->reason = "the server had ended";
+		clause->reason = why;
 	}
 }
 
@@ -346,12 +351,14 @@ static void conclude(struct child *child)
 		;
 	listen_to(child);
 	if (child->unserved) {
-		leave_untested(child->test);
+		leave_untested(child->test, no_server);
 		server_gone = true;
+	} else if (child->stopped) {
+		leave_untested(child->test, no_time);
 	} else {
 		judge_end(child, status);
 	}
-	for (int i = 0; child->test->ids[i] && !child->unserved; i++) {
+	for (int i = 0; child->test->ids[i] && !child->unserved && !child->stopped; i++) {
 		struct clause *clause = clause_find(child->test->ids[i]);
 
 		if (clause->failures)
@@ -449,6 +456,16 @@ static int attend(unsigned int jobs)
 	return done;
 }
 
+/* Ends the tests that run. attend() concludes them. */
+static void stop(unsigned int jobs)
+{
+	for (unsigned int i = 0; i < jobs; i++)
+		if (children[i].test && !children[i].stopped && !has_ended(&children[i])) {
+			children[i].stopped = true;
+			kill(-children[i].pid, SIGKILL);
+		}
+}
+
 static bool wanted(const struct conform_test *test, const struct run_options *options)
 {
 	if (options->server.ss_family && test->sides != ACTIVE && test->sides != PASSIVE)
@@ -459,15 +476,20 @@ static bool wanted(const struct conform_test *test, const struct run_options *op
 	return false;
 }
 
-bool run_all(const struct run_options *options)
+const char *run_all(const struct run_options *options)
 {
+	uint64_t end = options->deadline_s ? judge_now_ms() + options->deadline_s * 1000ull : UINT64_MAX;
 	const struct conform_test *const *next = __start_conform_tests;
 	unsigned int jobs = options->jobs < MAX_JOBS ? options->jobs : MAX_JOBS, running = 0;
 	int total = 0, done = 0;
+	bool over = false;
 
 	for (const struct conform_test *const *at = next; at < __stop_conform_tests; at++)
 		total += wanted(*at, options);
 	while (done < total) {
+		over = judge_now_ms() >= end;
+		if (over)
+			stop(jobs);
 		for (unsigned int i = 0; i < jobs && running < jobs; i++) {
 			if (children[i].test)
 				continue;
@@ -475,8 +497,8 @@ bool run_all(const struct run_options *options)
 				next++;
 			if (next == __stop_conform_tests)
 				break;
-			if (server_gone) {
-				leave_untested(*next++);
+			if (server_gone || over) {
+				leave_untested(*next++, server_gone ? no_server : no_time);
 				done++;
 				i--;
 				continue;
@@ -496,7 +518,7 @@ bool run_all(const struct run_options *options)
 	}
 	if (options->progress)
 		options->progress(done, total, NULL);
-	return !server_gone;
+	return left;
 }
 
 static char provider[DAT_NAME_MAX_LENGTH + 32];

@@ -11,6 +11,7 @@ struct run_options {
 	const char *ia_name;
 	unsigned int jobs;		/* children at a time */
 	unsigned int bound_s;		/* the bound of one test; a test that takes longer counts as a hang */
+	unsigned int deadline_s;	/* the tests are ended after this time; 0: no limit */
 	unsigned int patience_ms;
 	struct sockaddr_storage server;	/* where the other side is; AF_UNSPEC: it is forked */
 	bool verbose;			/* show what the provider wrote on stderr */
@@ -24,10 +25,11 @@ bool run_probe(const struct run_options *options);
 /* The provider of the last probed adapter, as "soft 1.0", or "" if it is unknown. */
 const char *run_provider(void);
 /*
- * Runs every test that names a selected clause, and fills in the clauses' verdicts. Returns false
- * if the server ended meanwhile; the clauses that needed it are untested.
+ * Runs every test that names a selected clause, and fills in the clauses' verdicts. Returns NULL, or
+ * why some have no result: the server ended meanwhile, or there was no time left. Their clauses are
+ * untested.
  */
-bool run_all(const struct run_options *options);
+const char *run_all(const struct run_options *options);
 
 /* Reports that there is no memory, and ends the process with status 3. */
 _Noreturn void run_no_memory(void);

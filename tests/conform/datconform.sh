@@ -56,6 +56,14 @@ unwritable()
 	cat "$tap_dir/out"
 	[ $status -eq 3 ] && ! grep passed "$tap_dir/out" && [ ! -e "$tap_dir/left.json" ]
 }
+overdue()
+{
+	local status=0
+	./datconform --ia soft0 --jobs 1 --deadline 1 --tap >"$tap_dir/overdue" 2>"$tap_dir/said" || status=$?
+	cat "$tap_dir/said"
+	[ $status -eq 3 ] && grep -q '^datconform: some tests have no result: the time for the run was over$' "$tap_dir/said" &&
+		grep -q '^ok .*# SKIP untested: the time for the run was over$' "$tap_dir/overdue" && ! grep '^not ok' "$tap_dir/overdue"
+}
 cut_off()
 {
 	local status=0
@@ -101,6 +109,7 @@ tap 'datconform: a result that is none is refused' tap_status 3 ./datconform --h
 tap 'datconform: a report on standard output has that for itself' alone
 tap 'datconform: two reports on standard output are wrong usage' tap_status 2 few --json - --tap
 tap 'datconform: a report that cannot be written is an error before the run, and nothing is left behind' unwritable
+tap 'datconform: after the deadline the tests are ended, and their clauses are untested' overdue
 tap 'datconform: a report that is cut off is an error, and the summary comes all the same' cut_off
 tap 'datconform: standard output that takes nothing is an error' tap_status 3 to_full
 tap 'datconform: closed standard files take no part in the tests' all_closed

@@ -3,7 +3,8 @@
  * datctl certify IA: runs the programs that show what works on an adapter, and writes what they print into one file.
  *
  * Invariant: each program runs in a process of its own, one after the other, and the file holds its whole output and how it has
- * ended, also if it fails, crashes or takes too long. The last lines of the file are a summary.
+ * ended, also if it fails, crashes or takes too long. The last lines of the file are a summary. datconform prints its results at
+ * its end, so it is told to come to it before it would be ended.
  */
 #include "config.h"
 
@@ -35,20 +36,20 @@ const char datctl_certify_help[] =
 	"                      that has lines for 2.0 only)\n"
 	"  --output FILE       write this file (default certify-IA.txt, and certify-IA-2.0.txt for 2.0)\n"
 	"  --only GLOB         test only these clauses of datconform\n"
-	"  --patience SECONDS  how long an event may take in the tests, for slow or busy hosts (default:\n"
-	"                      that of each program, 5 to 20)\n"
+	"  --patience SECONDS  how long an event may take in the tests, for slow or busy hosts: 1 to 600\n"
+	"                      (default: that of each program, 5 to 20)\n"
 	"  --timeout SECONDS   for each of the programs (default 3600)\n"
 	"\n"
 	"Exit status: 0 all programs succeeded, 1 one did not, or the file cannot be written.\n";
 
-enum { SECONDS = 3600, LOOK_MS = 10, ARGUMENTS = 12 };
+enum { SECONDS = 3600, PATIENCE = 600, REPORTS = 60, LOOK_MS = 10, ARGUMENTS = 16, WIDTH = 64, LAST_LINE = 200 };
 
 struct certify {
 	const char *adapter, *output, *only, *patience;
 	bool by_20; /* as programs of uDAPL 2.0 */
 	uint64_t seconds; /* that each program may take */
 	char folder[PATH_MAX]; /* where the programs are: that of datctl itself */
-	int fd; /* of the file */
+	int fd; /* of the file, which is read, too */
 	char *summary; /* a line for each program that has run, malloced */
 	unsigned int failed; /* programs that did not succeed */
 };
@@ -113,6 +114,25 @@ static int await(const struct certify *c, pid_t pid, bool *late)
 	return status;
 }
 
+/* Returns the last line that the program has printed, malloced: what it says of all before it. NULL if there is none. */
+static char *last_line(const struct certify *c)
+{
+	char text[LAST_LINE + 1];
+	off_t end = lseek(c->fd, 0, SEEK_END), at = end > LAST_LINE ? end - LAST_LINE : 0;
+	ssize_t length = pread(c->fd, text, LAST_LINE, at);
+	char *line;
+
+	while (length > 0 && text[length - 1] == '\n')
+		length--;
+	if (length <= 0)
+		return NULL;
+	text[length] = '\0';
+	line = strrchr(text, '\n');
+	line = line != NULL ? line + 1 : text;
+	/* the heading: it has printed nothing */
+	return strncmp(line, "==== ", 5) != 0 ? cli_text("%s", line) : NULL;
+}
+
 /* Returns how the program has ended, malloced. */
 static char *ended(int status, bool late, uint64_t ms)
 {
@@ -157,10 +177,23 @@ static void sum_up(struct certify *c, const char *line, const char *how)
 	char *longer = NULL;
 
 	printf("%s\n", how);
-	if (asprintf(&longer, "%s%-40s %s\n", c->summary != NULL ? c->summary : "", line, how) < 0)
+	if (asprintf(&longer, "%s%-*s %s\n", c->summary != NULL ? c->summary : "", WIDTH, line, how) < 0)
 		return;
 	free(c->summary);
 	c->summary = longer;
+}
+
+/* Returns how datconform has ended, and what it has found, malloced. Frees the text without that. */
+static char *with_verdict(const struct certify *c, char *how)
+{
+	char *verdict = last_line(c), *longer;
+
+	if (verdict == NULL)
+		return how;
+	longer = cli_text("%s: %s", how, verdict);
+	free(verdict);
+	free(how);
+	return longer;
 }
 
 /* Runs a program of OpenDAT, and writes its output. Returns false if the file cannot be written, or no process can be had. */
@@ -172,7 +205,7 @@ static bool run(struct certify *c, char **argv)
 	int status;
 	pid_t pid;
 
-	printf("%-40s ", line);
+	printf("%-*s ", WIDTH, line);
 	fflush(stdout);
 	good = put(c, heading);
 	free(heading);
@@ -192,6 +225,8 @@ static bool run(struct certify *c, char **argv)
 	setpgid(pid, pid); /* here too, because either process may run first */
 	status = await(c, pid, &late);
 	how = ended(status, late, now_ms() - begun);
+	if (strcmp(argv[0], "datconform") == 0)
+		how = with_verdict(c, how);
 	good = status == 0 && !late;
 	c->failed += !good;
 	sum_up(c, line, how);
@@ -226,10 +261,18 @@ static bool run_by_api(struct certify *c, char **argv)
 	return run(c, with);
 }
 
+/* Returns how many seconds datconform gets to run its tests. The rest of its time is for the reports. */
+static uint64_t time_to_judge(const struct certify *c)
+{
+	uint64_t rest = c->seconds / 2 < REPORTS ? c->seconds / 2 : REPORTS;
+
+	return c->seconds - rest;
+}
+
 static bool run_all(struct certify *c)
 {
 	char *ia = (char *)(uintptr_t)c->adapter, *only = (char *)(uintptr_t)c->only;
-	char *seconds = (char *)(uintptr_t)c->patience;
+	char *seconds = (char *)(uintptr_t)c->patience, *deadline = cli_text("%llu", (unsigned long long)time_to_judge(c));
 	char *timeout = seconds ? (char *)"--timeout" : NULL;
 	char *report[] = { (char *)"datctl", (char *)"report", NULL };
 	char *programs[][ARGUMENTS - 2] = {
@@ -238,9 +281,10 @@ static bool run_all(struct certify *c)
 		/* by time, because a count of messages takes minutes where the adapter or the machine is slow */
 		{ (char *)"datperf", (char *)"--ia", ia, (char *)"--duration", (char *)"0.3", (char *)"--warmup", (char *)"0",
 		  timeout, seconds },
-		{ (char *)"datconform", (char *)"--ia", ia, (char *)"--json", (char *)"-" },
+		{ (char *)"datconform", (char *)"--ia", ia, (char *)"--json", (char *)"-", (char *)"--deadline", deadline },
 	};
-	char **last = programs[sizeof(programs) / sizeof(programs[0]) - 1] + 5;
+	char **last = programs[sizeof(programs) / sizeof(programs[0]) - 1] + 7;
+	bool good;
 
 	if (seconds) {
 		*last++ = (char *)"--patience";
@@ -251,12 +295,11 @@ static bool run_all(struct certify *c)
 		*last++ = only;
 	}
 
-	if (!run(c, report))
-		return false;
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (!run_by_api(c, programs[i]))
-			return false;
-	return true;
+	good = run(c, report);
+	for (size_t i = 0; good && i < sizeof(programs) / sizeof(programs[0]); i++)
+		good = run_by_api(c, programs[i]);
+	free(deadline);
+	return good;
 }
 
 /* Finds the folder of this program. Other programs of the same version are there, whatever PATH says. */
@@ -318,7 +361,7 @@ static int certify(struct certify *c)
 
 	find_folder(c);
 	/* no descriptor of it is left to the programs but their output; two writers append to one file */
-	c->fd = open(c->output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+	c->fd = open(c->output, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
 	if (c->fd < 0) {
 		cli_error("certify: %s: %s; name another file with --output", c->output, strerror(errno));
 		return CLI_FAILED;
@@ -361,8 +404,9 @@ int datctl_certify(int argc, char **argv)
 			api = value;
 			i++;
 		} else if (options && strcmp(argv[i], "--patience") == 0) {
-			if (!cli_number(value, 1, 3600, &seconds))
-				return cli_usage("certify: --patience: '%s' is not a number of seconds", value);
+			if (!cli_number(value, 1, PATIENCE, &seconds))
+				return cli_usage("certify: --patience: '%s' is not a number of seconds from 1 to %d",
+						 value, PATIENCE);
 			c.patience = value;
 			i++;
 		} else if (options && strcmp(argv[i], "--timeout") == 0) {

@@ -25,7 +25,7 @@ the_file_has_what_each_program_prints_and_how_it_ends()
 	exits_with 0
 	says_nothing
 	prints '^datctl report  .* exit status 0 after [0-9.]+ s$'
-	prints '^datconform --ia soft0 --json - --only GEN-01 +exit status 0 '
+	prints '^datconform --ia soft0 --json - --deadline 3540 --only GEN-01 +exit status 0 after [0-9.]+ s: 1 passed, 0 failed, 0 skipped$'
 	[ "$(grep -c '^==== dat[a-z]* ' "$file")" -eq 5 ] || fails 'commands are missing'
 	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
 	head -n 1 "$file" | grep -qE '^datctl certify soft0, OpenDAT [0-9.]+, [0-9-]{10} [0-9:]{5} UTC$' || fails "it begins with $(head -n 1 "$file")"
@@ -94,6 +94,19 @@ a_program_that_takes_too_long_is_ended_with_its_processes()
 	done
 }
 
+# datconform prints what it has found when it ends. So it is told to end before its time is over.
+datconform_ends_by_itself_before_its_time_is_over()
+{
+	printf '#!/bin/sh\n' >"$bin/datperf"
+	ln -sf "$(built datconform)" "$bin/datconform"
+	copy_certifies --timeout 8 soft0
+	exits_with 1
+	holds '^datconform: some tests have no result: the time for the run was over$'
+	holds '"verdict": "passed"'
+	holds '"reason": "the time for the run was over"'
+	holds '^datconform --ia soft0 --json - --deadline 4 +exit status 3 after [0-9.]+ s: '
+}
+
 # datperf is a stand-in, because the first test measures with the real one.
 with_api_2_0_the_programs_are_those_of_2_0()
 {
@@ -110,7 +123,7 @@ with_api_2_0_the_programs_are_those_of_2_0()
 	holds '^==== datctl ping --api 2\.0 soft0 --timeout 30$'
 	holds '^ok  RMR .* bytes written through a memory window$'
 	holds '^datperf got: --api 2\.0 --ia soft0 --duration 0.3 --warmup 0 --timeout 30$'
-	holds '^==== datconform --api 2\.0 --ia soft0 --json - --patience 30 --only GEN-01$'
+	holds '^==== datconform --api 2\.0 --ia soft0 --json - --deadline 3540 --patience 30 --only GEN-01$'
 	holds '"ia": "soft0 \(uDAPL 2\.0\)"'
 	[ "$(grep -c '^==== exit status 0 after ' "$file")" -eq 5 ] || fails "$(grep '^====' "$file" | tr '\n' ';')"
 }
@@ -145,7 +158,7 @@ the_file_is_named_after_the_adapter()
 wrong_usage_exits_with_2()
 {
 	local args
-	for args in '' --nonsense '--api 3.0 soft0' '--api' '--patience 0 soft0' '--patience' '--timeout 0 soft0' '--timeout' 'a b' '--output' '--only'; do
+	for args in '' --nonsense '--api 3.0 soft0' '--api' '--patience 0 soft0' '--patience 601 soft0' '--patience' '--timeout 0 soft0' '--timeout' 'a b' '--output' '--only'; do
 		# shellcheck disable=SC2086 # a list of arguments
 		run ./datctl certify $args
 		exits_with 2
@@ -154,6 +167,7 @@ wrong_usage_exits_with_2()
 }
 
 tests the_file_has_what_each_program_prints_and_how_it_ends programs_that_fail_are_counted_and_the_others_run \
-	a_program_that_takes_too_long_is_ended_with_its_processes with_api_2_0_the_programs_are_those_of_2_0 \
+	a_program_that_takes_too_long_is_ended_with_its_processes datconform_ends_by_itself_before_its_time_is_over \
+	with_api_2_0_the_programs_are_those_of_2_0 \
 	a_file_that_cannot_be_written_is_told \
 	the_file_is_named_after_the_adapter wrong_usage_exits_with_2

@@ -43,7 +43,7 @@ quickstart_ends_when_it_is_told_to()
 quickstart_names_a_bad_folder()
 {
 	local character bad=0
-	for character in ' ' $'\t' \' '"' '$' '&' '#' '*' '(' ')' ';' , : = '\'; do
+	for character in ' ' $'\t' \' '"' '$' '&' '#' '*' '(' ')' ';' , : = % '\'; do
 		mkdir -p "$tap_dir/a${character}b" && cp "$top_srcdir/quickstart" "$tap_dir/a${character}b/" || return
 		"$tap_dir/a${character}b/quickstart" demo >"$tap_dir/said" 2>&1 || :
 		grep -qF "folder '$tap_dir/a${character}b' cannot be built in" "$tap_dir/said" || { cat "$tap_dir/said"; bad=1; }

@@ -29,6 +29,8 @@ void soft_ep_unanswered(struct soft_ep *ep);
  * the connection has ended. soft_ia.lock held, and maybe other locks.
  */
 void soft_ep_revoke_locked(struct soft_ep *ep, const struct soft_peer *peer, uint32_t gen);
+/* Makes the calls again that the service thread owes (enum soft_owed). soft_ia.lock held. */
+void soft_ep_calls_again_locked(struct soft_ep *ep, uint32_t owed);
 /* A graceful disconnect has nothing left to wait for. EP lock. */
 void soft_ep_drained(struct soft_ep *ep);
 /* The endpoint is being freed: ends whatever it is doing. No lock. */

@@ -36,6 +36,12 @@ void soft_copying_end(struct soft_copying *copying)
 	soft_fence();
 }
 
+bool soft_copying_stands(const struct soft_copying *copying)
+{
+	/* relaxed: the answer may be out of date when it is used */
+	return __atomic_load_n(&copying->count, __ATOMIC_RELAXED) & 1;
+}
+
 /* A window has an index of its own in the table of regions. */
 static bool segment_touches(const struct datp_sge *sge, const struct soft_freed *freed)
 {

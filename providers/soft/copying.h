@@ -37,6 +37,8 @@ struct soft_freed {
 void soft_copying_begin(struct soft_copying *copying, const struct soft_list *local, const struct soft_right *right);
 /* Ends it. The checks that follow find what has been freed while the record stood. EP lock. */
 void soft_copying_end(struct soft_copying *copying);
+/* Returns true if a copy is under way now. No lock. */
+bool soft_copying_stands(const struct soft_copying *copying);
 /*
  * Returns true if a copy is under way that does not access what is being freed; then *initiator says for which side's request. The
  * thread that copies accesses it neither in that copy nor later. The caller has executed a full fence after it has made the context

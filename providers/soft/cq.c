@@ -11,6 +11,7 @@
 #include "skip.h"
 #include "ia.h"
 #include "peer.h"
+#include "recv.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -186,6 +187,21 @@ struct soft_cq *soft_cq_hold_next(struct soft_ia *ia, bool (*wants)(const struct
 	}
 	datp_unlock(&ia->lock);
 	return cq;
+}
+
+void soft_cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
+{
+	struct soft_peer *peer;
+	struct soft_slot *slot;
+
+	if (cell->kind != SOFT_CELL_MESSAGE || !(cell->flags & SOFT_CELL_SLOT))
+		return;
+	datp_lock(&ia->lock);
+	peer = soft_peer_by_sender_id(ia, cell->from);
+	slot = peer ? soft_peer_slot(peer, SOFT_ONCE(cell->slot)) : NULL;
+	if (slot)
+		soft_slot_drop(slot);
+	datp_unlock(&ia->lock);
 }
 
 void soft_cq_release(struct soft_cq *cq)

@@ -44,6 +44,9 @@ void soft_cq_wake_all(struct soft_cq *cq);
  */
 void soft_cqs_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 
+/* Drops a cell for an endpoint that has been freed, or whose connection has ended. */
+void soft_cell_drop(struct soft_ia *ia, const struct soft_cell *cell);
+
 static inline _Atomic uint32_t *soft_cq_lock(struct soft_cq *cq)
 {
 	return cq->evd ? &cq->evd->poll_lock : &cq->lock;

@@ -62,11 +62,14 @@ void soft_ep_look(struct soft_ep *ep)
 {
 	/* relaxed: soft_ep_established() looks again */
 	uint32_t gen = atomic_load_explicit(&ep->accepting, memory_order_relaxed);
-	bool biased = datp_bias_lock(&ep->bias, &ep->base.lock);
-	/* acquire: see reply_open() */
-	bool arrived = atomic_load_explicit(&ep->port->rtu_gen, memory_order_acquire) == gen;
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool arrived;
 
-	datp_bias_unlock(&ep->bias, &ep->base.lock, biased);
+	/* The endpoint keeps its port. The EP lock would do, too, but a peer may hold up the thread that has it */
+	datp_lock(&ia->lock);
+	/* acquire: see reply_open() */
+	arrived = atomic_load_explicit(&ep->port->rtu_gen, memory_order_acquire) == gen;
+	datp_unlock(&ia->lock);
 	/* if it is 0, another thread may be reporting it now, and soft_ep_established() waits for that */
 	if (!gen || arrived)
 		soft_ep_established(ep, gen);

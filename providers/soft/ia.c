@@ -15,6 +15,7 @@
 #include "fast20.h"
 #include "skip.h"
 #include "mr.h"
+#include "owed.h"
 #include "pages.h"
 #include "param.h"
 #include "peer.h"
@@ -130,6 +131,12 @@ static void cq_serve(struct soft_cq *cq)
 	unsigned int rounds = SERVE_ROUNDS;
 
 	do {
+		/* a peer holds up the thread that polls it: the other queues do not wait for that */
+		if (!soft_cq_try(cq)) {
+			soft_owe_serve(ia);
+			break;
+		}
+		datp_unlock(soft_cq_lock(cq));
 		if (cq->evd)
 			datp_evd_notify(cq->evd);
 		soft_cq_drain(cq); /* the null queue, and queues that libdatp polls no more */
@@ -150,7 +157,10 @@ static void draining_serve(struct soft_ia *ia)
 		/* relaxed: acquired with the count of such endpoints */
 		if (!ep || !__atomic_load_n(&ep->draining, __ATOMIC_RELAXED))
 			continue;
-		datp_lock(&ep->base.lock);
+		if (!soft_ep_try(ep)) {
+			soft_owe_serve(ia);
+			continue;
+		}
 		if (ep->open && ep->draining)
 			soft_sq_reap(ep);
 		datp_unlock(&ep->base.lock);

@@ -24,6 +24,7 @@ libdatsoft_la_SOURCES = \
 	providers/soft/skip.c providers/soft/skip.h \
 	providers/soft/ia.c providers/soft/ia.h \
 	providers/soft/lost.c providers/soft/lost.h \
+	providers/soft/owed.c providers/soft/owed.h \
 	providers/soft/mr.c providers/soft/mr.h \
 	providers/soft/pages.c providers/soft/pages.h \
 	providers/soft/param.c providers/soft/param.h \

@@ -102,6 +102,31 @@ static bool cq_any(const struct soft_cq *cq)
 	return true;
 }
 
+static void find(struct soft_cq *cq)
+{
+	bool lost = cq->lost;
+
+	cq->lost = false; /* what cannot be served now sets it again */
+	if (lost)
+		soft_ready_find(cq);
+}
+
+static bool cq_has_lost(const struct soft_cq *cq)
+{
+	return cq->lost;
+}
+
+void soft_lost_find(struct soft_ia *ia)
+{
+	struct soft_cq *cq;
+
+	ia->round++;
+	while ((cq = soft_cq_hold_next(ia, cq_has_lost))) {
+		find(cq);
+		soft_cq_release(cq);
+	}
+}
+
 static void cqs_look(struct soft_ia *ia)
 {
 	struct soft_cq *cq;
@@ -109,9 +134,7 @@ static void cqs_look(struct soft_ia *ia)
 
 	ia->round++;
 	while ((cq = soft_cq_hold_next(ia, cq_any))) {
-		if (cq->lost)
-			soft_ready_find(cq);
-		cq->lost = false;
+		find(cq);
 		if (cq_look(cq)) {
 			soft_cq_wake_all(cq);
 			ring = true;

@@ -19,4 +19,7 @@ bool soft_lost_watches(struct soft_ia *ia);
 /* Looks, if the interval is over. Service thread. */
 void soft_lost_look(struct soft_ia *ia);
 
+/* Serves the ports of queues that are marked (soft_cq.lost). Service thread. */
+void soft_lost_find(struct soft_ia *ia);
+
 #endif

@@ -10,12 +10,16 @@
  * when it has executed the message, as for every message. A peer that is stopped holds up the ring
  * for no longer than the bound, and only once for each connection.
  *
+ * The service thread hides a cell, too, if it cannot have the lock of the endpoint, because a peer holds up the thread that has it
+ * (owed.c). Such a cell is hidden until the lock can be had.
+ *
  * Invariant: while soft_cq.place_hidden is set, the cell at the head is hidden, or
  * soft_cqs_reclaim() has published it as void, because its sender has died.
  */
 #include "place.h"
 #include "conn.h"
 #include "cq.h"
+#include "owed.h"
 #include "port.h"
 #include "recv.h"
 #include "setup.h"
@@ -58,20 +62,23 @@ static void show(struct soft_cq *cq)
 	struct soft_cell *cell = head_cell(cq, &head);
 
 	soft_ring_publish(cell, head);
-	cq->place_hidden = false;
+	cq->place_hidden = cq->place_held = false;
 }
 
 /*
  * Returns the endpoint whose message waits, with its lock held, or NULL if the cell is of a
- * connection that has ended.
+ * connection that has ended, or if this is the service thread and cannot have the lock (place_held).
  */
 static struct soft_ep *lock_ep(struct soft_cq *cq, const struct soft_cell *cell)
 {
 	struct soft_ep *ep = soft_port_ep(cq->ia, SOFT_ONCE(cell->port));
 
+	cq->place_held = false;
 	if (!ep)
 		return NULL;
-	datp_lock(&ep->base.lock);
+	cq->place_held = !soft_ep_try(ep);
+	if (cq->place_held)
+		return NULL;
 	if (ep->open && !ep->failing && ep->gen == SOFT_ONCE(cell->gen) && !ep->base.srq && soft_ep_recv_cq(ep) == cq)
 		return ep;
 	datp_unlock(&ep->base.lock);
@@ -90,9 +97,10 @@ bool soft_place_look(struct soft_cq *cq)
 	cell = head_cell(cq, &head);
 	ep = lock_ep(cq, cell);
 	if (ep) {
-		waits = soft_place_waits(ep, SOFT_ONCE(cell->msg));
+		waits = cell->kind != SOFT_CELL_MESSAGE && soft_place_waits(ep, SOFT_ONCE(cell->msg));
 		datp_unlock(&ep->base.lock);
 	}
+	waits = waits || cq->place_held;
 	if (!waits)
 		show(cq);
 	return !waits;

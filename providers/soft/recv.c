@@ -14,6 +14,7 @@
 #include "exec.h"
 #include "skip.h"
 #include "mr.h"
+#include "owed.h"
 #include "peer.h"
 #include "port.h"
 #include "request.h"
@@ -383,23 +384,7 @@ static bool announced_take(struct soft_ep *ep, uint32_t msg)
 	return !waits;
 }
 
-/* Drops a cell for an endpoint that has been freed, or whose connection has ended. */
-static void cell_drop(struct soft_ia *ia, const struct soft_cell *cell)
-{
-	struct soft_peer *peer;
-	struct soft_slot *slot;
-
-	if (cell->kind != SOFT_CELL_MESSAGE || !(cell->flags & SOFT_CELL_SLOT))
-		return;
-	datp_lock(&ia->lock);
-	peer = soft_peer_by_sender_id(ia, cell->from);
-	slot = peer ? soft_peer_slot(peer, SOFT_ONCE(cell->slot)) : NULL;
-	if (slot)
-		soft_slot_drop(slot);
-	datp_unlock(&ia->lock);
-}
-
-/* Returns false if the cell has to wait. */
+/* Returns false if the cell has to wait. On the service thread it also waits for the lock of its endpoint. */
 static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_completion *out,
 		      int *n)
 {
@@ -410,12 +395,14 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 		return true;
 	ep = soft_port_ep(cq->ia, cell->port);
 	if (!ep) {
-		cell_drop(cq->ia, cell);
+		soft_cell_drop(cq->ia, cell);
 		return true;
 	}
 	/* data show that the peer is connected, if nothing else has shown it yet */
 	soft_ep_established(ep, cell->gen);
-	datp_lock(&ep->base.lock);
+	cq->place_held = !soft_ep_try(ep);
+	if (cq->place_held)
+		return false;
 	/*
 	 * It has to be the endpoint's own ring: otherwise the completion would be returned as an
 	 * event of another queue, which whoever frees the endpoint does not wait for
@@ -427,7 +414,7 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 		taken = announced_take(ep, SOFT_ONCE(cell->msg));
 	datp_unlock(&ep->base.lock);
 	if (!mine)
-		cell_drop(cq->ia, cell);
+		soft_cell_drop(cq->ia, cell);
 	return taken;
 }
 
@@ -532,7 +519,12 @@ static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side si
 {
 	bool again = false;
 
-	datp_lock(&ep->base.lock);
+	if (!soft_ep_try(ep)) {
+		/* as if the entry were lost. acq_rel: as in soft_ring_mark_ready() */
+		atomic_exchange_explicit(&ep->port->ready_link[side].queued, 1, memory_order_acq_rel);
+		soft_owe_ready(ep, side);
+		return false;
+	}
 	if (ep->open && side == SOFT_SIDE_RECV) {
 		again = ready_receive(cq, ep);
 	} else if (ep->open) {
@@ -613,7 +605,10 @@ static bool ready_says(const struct soft_cq *cq, struct soft_ep *ep, enum soft_s
 {
 	bool on;
 
-	datp_lock(&ep->base.lock);
+	if (!soft_ep_try(ep)) {
+		soft_owe_ready(ep, side);
+		return false;
+	}
 	/* relaxed: ready_serve() acquires */
 	on = ep->open &&
 	     cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep)) &&
@@ -670,7 +665,10 @@ void soft_ready_find(struct soft_cq *cq)
 	uint32_t most = ready_most(cq) / 2;
 	bool again;
 
-	datp_lock(soft_cq_lock(cq));
+	if (!soft_cq_try(cq)) {
+		soft_owe_find(cq);
+		return;
+	}
 	if (cq->ring)
 		ready_note(cq);
 	for (uint32_t index = 0; index < most; index++) {
@@ -766,6 +764,19 @@ void soft_cq_drain(struct soft_cq *cq)
 	datp_unlock(soft_cq_lock(cq));
 }
 
+bool soft_cq_try_drain(struct soft_cq *cq)
+{
+	bool waits;
+
+	if (!soft_cq_try(cq))
+		return false;
+	if (cq->ring)
+		cq_poll(cq, NULL);
+	waits = cq->place_hidden && cq->place_held;
+	datp_unlock(soft_cq_lock(cq));
+	return !waits;
+}
+
 void soft_cq_discard(struct soft_cq *cq)
 {
 	/* as in cq_poll(): peers may fill it as fast as it is emptied */
@@ -774,7 +785,7 @@ void soft_cq_discard(struct soft_cq *cq)
 
 	soft_place_pass(cq);
 	while (left-- && (cell = soft_cq_peek(cq))) {
-		cell_drop(cq->ia, cell);
+		soft_cell_drop(cq->ia, cell);
 		if (cq->skipped_count)
 			soft_skip_pass(cq);
 		soft_cq_next(cq);

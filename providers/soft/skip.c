@@ -15,6 +15,7 @@
 #include "bound.h"
 #include "conn.h"
 #include "ia.h"
+#include "owed.h"
 #include "peer.h"
 #include "port.h"
 #include "setup.h"
@@ -205,7 +206,7 @@ static bool place_look(struct soft_cq *cq, uint64_t head)
 	if (!soft_place_look(cq)) {
 		if (!late_waits(cq, head))
 			late_begin(cq, head);
-		if (!soft_bound_over(&cq->late_until, &cq->late_looked))
+		if (cq->place_held || !soft_bound_over(&cq->late_until, &cq->late_looked))
 			return false;
 		soft_place_pass(cq);
 	}
@@ -304,9 +305,12 @@ static void late_serve(struct soft_cq *cq)
 {
 	bool there;
 
-	datp_lock(soft_cq_lock(cq));
-	there = soft_skip_look(cq);
-	datp_unlock(soft_cq_lock(cq));
+	/* if a peer holds up the thread that polls, the next tick tries again */
+	there = soft_cq_try(cq);
+	if (there) {
+		there = soft_skip_look(cq);
+		datp_unlock(soft_cq_lock(cq));
+	}
 	if (there) {
 		/* Others may have published behind the cell, and the threads that they woke have found nothing */
 		soft_cq_notify(cq);

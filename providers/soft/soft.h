@@ -121,6 +121,7 @@ struct soft_cq {
 	bool waited, lost;
 	uint64_t waited_head;
 	bool place_hidden;     /* the cell at the head is hidden: its message waits. Poll lock; place.c */
+	bool place_held;       /* the service thread has hidden it, because it could not have the EP lock. Poll lock */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread uses it, so it must not be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
@@ -252,6 +253,19 @@ struct soft_near {
 	const struct soft_mr *mr; /* the region in the peer's table */
 	uint64_t ends;		  /* soft_peer.share_ends when it was noted; UINT64_MAX: before that */
 	uint64_t word;		  /* the execution lock as a short request has left it */
+};
+
+/* What the service thread owes an endpoint: owed.c. */
+enum soft_owed {
+	SOFT_OWED_REVOKED = 1 << 0, /* the call that ends a connection whose peer has lost its right */
+	SOFT_OWED_DRAINED = 1 << 1, /* the call that ends a graceful disconnect */
+	SOFT_OWED_SRQ = 1 << 2,	    /* a look at its SRQ */
+};
+
+struct soft_owed_end {
+	uint32_t gen; /* of the connection; 0: none */
+	DAT_EVENT_NUMBER peer_event, why;
+	bool only_failing;
 };
 
 struct soft_ep {
@@ -394,6 +408,8 @@ struct soft_ep {
 	uint64_t unready_until, unready_looked;
 	uint32_t unready_msg, unready_told;
 	struct soft_copying copying; /* copying.h says who accesses it */
+	uint32_t owed;		     /* enum soft_owed; soft_ia.lock */
+	struct soft_owed_end owed_end; /* soft_ia.lock */
 };
 
 struct soft_srq {
@@ -505,6 +521,9 @@ struct soft_ia {
 	uint64_t lost_next; /* when the service thread looks for lost events again. Service thread; lost.c */
 	unsigned int lost_looks; /* looks still to make after all peers but one have gone. soft_ia.lock */
 	struct soft_ep *teardowns; /* endpoints whose teardown waits; service thread */
+	/* Something is owed to an endpoint, or to the adapter, which is a look at its queues: owed.c. soft_ia.lock */
+	bool owes, owes_serve;
+	bool owes_now; /* the service thread is trying again. Service thread */
 	_Atomic uint32_t put_off;    /* endpoints whose teardown is put off */
 	/* binds and receives that wait for accesses through a window, at most one of each for an endpoint */
 	_Atomic uint32_t binds_wait;

@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "ia.h"
 #include "mr.h"
+#include "owed.h"
 #include "port.h"
 #include "recv.h"
 #include "setup.h"
@@ -106,7 +107,10 @@ static void srq_serve(void *arg)
 		 * type-stable memory: if the endpoint has been freed meanwhile, it is not open, or
 		 * belongs to another
 		 */
-		datp_lock(&ep->base.lock);
+		if (!soft_ep_try(ep)) {
+			soft_owe(ep, SOFT_OWED_SRQ);
+			continue;
+		}
 		if (ep->open && ep->base.srq == &srq->base)
 			soft_recv_progress(ep);
 		datp_unlock(&ep->base.lock);

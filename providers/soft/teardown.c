@@ -12,6 +12,7 @@
 #include "cq.h"
 #include "established.h"
 #include "exec.h"
+#include "owed.h"
 #include "peer.h"
 #include "port.h"
 #include "recv.h"
@@ -185,16 +186,29 @@ static void teardown_give_up(struct soft_ep *ep)
 	soft_port_leave(ep);
 }
 
+/* Takes the port off the ready lists; no thread puts it there any more. */
+static void teardown_drain(struct soft_ep *ep)
+{
+	soft_cq_drain(soft_ep_recv_cq(ep));
+	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
+		soft_cq_drain(soft_ep_request_cq(ep));
+}
+
+/* The same for the service thread. Returns false if a peer holds up the thread that has a lock which this needs. */
+static bool teardown_try_drain(struct soft_ep *ep)
+{
+	return soft_cq_try_drain(soft_ep_recv_cq(ep)) &&
+	       (soft_ep_request_cq(ep) == soft_ep_recv_cq(ep) || soft_cq_try_drain(soft_ep_request_cq(ep)));
+}
+
 /* Releases what the connection held. quiet: all accesses have ended; if not, they are awaited no longer. */
 static void teardown_release(struct soft_ep *ep, bool quiet)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_peer *peer = ep->peer;
 
-	/* takes the port off the ready lists; no thread puts it there any more */
-	soft_cq_drain(soft_ep_recv_cq(ep));
-	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
-		soft_cq_drain(soft_ep_request_cq(ep));
+	/* Once more, because the peer may have been in the middle of putting the port there. Does not wait on the service thread */
+	(void)teardown_try_drain(ep);
 	if (!quiet)
 		teardown_give_up(ep);
 	datp_lock(&ia->lock);
@@ -253,11 +267,12 @@ static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER 
 	struct soft_cq *cq = soft_ep_recv_cq(ep);
 	bool off;
 
-	soft_cq_drain(cq);
-	/* relaxed: the drain has just updated it; whatever it becomes later, the wait ends at the bound */
-	if (!atomic_load_explicit(&cq->late, memory_order_relaxed))
+	/*
+	 * If a lock is not free, teardown_try_begin() finds that, too. relaxed: the drain has just updated it; whatever it becomes
+	 * later, the wait ends at the bound
+	 */
+	if (!soft_cq_try_drain(cq) || !atomic_load_explicit(&cq->late, memory_order_relaxed) || !soft_ep_try(ep))
 		return false;
-	datp_lock(&ep->base.lock);
 	off = ep->open && !ep->failing && (!gen || ep->gen == gen) &&
 	      (!ep->put_off || soft_now_ms() < ep->put_off);
 	if (off && !ep->put_off) {
@@ -286,7 +301,8 @@ bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 		 */
 		if (!ep || !__atomic_load_n(&ep->put_off, __ATOMIC_RELAXED))
 			continue;
-		datp_lock(&ep->base.lock);
+		if (!soft_ep_try(ep)) /* the next tick tries again */
+			continue;
 		if (ep->open && ep->put_off) {
 			gen = ep->gen;
 			why = ep->put_off_why;
@@ -298,16 +314,12 @@ bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 	return atomic_load_explicit(&ia->put_off, memory_order_relaxed);
 }
 
-/* Closes the port of a connection that is to end. Returns true if this thread carries out the teardown. */
-static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
-			   bool only_failing)
+/* Closes the port of a connection that is to end. Returns true if this thread carries out the teardown. EP lock. */
+static bool teardown_begin_locked(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	bool mine;
+	bool mine = ep->open && (!gen || ep->gen == gen) && (!only_failing || ep->failing);
 
-	soft_cq_drain(soft_ep_recv_cq(ep));
-	datp_lock(&ep->base.lock);
-	mine = ep->open && (!gen || ep->gen == gen) && (!only_failing || ep->failing);
 	if (mine) {
 		/* relaxed: revoked_now() has acquired it before it calls this; another caller that misses it waits longer */
 		bool revoked = atomic_load_explicit(&ep->revoked, memory_order_relaxed) == ep->gen;
@@ -331,8 +343,28 @@ static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER pe
 		/* sequentially consistent: see exec_try() */
 		atomic_store(&ep->port->open, 0);
 	}
+	return mine;
+}
+
+static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing)
+{
+	bool mine;
+
+	soft_cq_drain(soft_ep_recv_cq(ep));
+	datp_lock(&ep->base.lock);
+	mine = teardown_begin_locked(ep, gen, peer_event, only_failing);
 	datp_unlock(&ep->base.lock);
 	return mine;
+}
+
+/* The same for the service thread. Returns false if a peer holds up the thread that has a lock which this needs. */
+static bool teardown_try_begin(struct soft_ep *ep, const struct soft_owed_end *end, bool *mine)
+{
+	if (!soft_cq_try_drain(soft_ep_recv_cq(ep)) || !soft_ep_try(ep))
+		return false;
+	*mine = teardown_begin_locked(ep, end->gen, end->peer_event, end->only_failing);
+	datp_unlock(&ep->base.lock);
+	return true;
 }
 
 static void teardown_finish(struct soft_ep *ep, bool quiet)
@@ -379,6 +411,7 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, 
 			ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
 		quiet = teardown_settle(ep, quiet, ep->teardown.until);
 	}
+	teardown_drain(ep);
 	teardown_finish(ep, quiet);
 	return true;
 }
@@ -393,7 +426,8 @@ static void teardown_go_on(struct soft_ep *ep)
 	quiet = teardown_is_quiet(ep);
 	if (!datp_loop_inside(&ia->base)) {
 		quiet = teardown_settle(ep, quiet, ep->teardown.until);
-	} else if (!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) {
+		teardown_drain(ep);
+	} else if ((!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) || !teardown_try_drain(ep)) {
 		ep->teardown.waits = true;
 		ep->teardown.next = ia->teardowns;
 		ia->teardowns = ep;
@@ -415,12 +449,21 @@ void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER p
 bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event,
 			    bool only_failing, DAT_EVENT_NUMBER why)
 {
-	if (datp_loop_inside(ep->base.obj.ia))
+	const struct soft_owed_end end = { gen, peer_event, why, only_failing };
+	bool inside = datp_loop_inside(ep->base.obj.ia), mine = false;
+
+	if (inside)
 		soft_established_look_before(ep);
-	if (!peer_event && datp_loop_inside(ep->base.obj.ia) && teardown_put_off(ep, gen, why))
+	if (!peer_event && inside && teardown_put_off(ep, gen, why))
 		return true;
-	if (!teardown_begin(ep, gen, peer_event, only_failing)) {
-		if (!datp_loop_inside(ep->base.obj.ia))
+	if (!inside) {
+		mine = teardown_begin(ep, gen, peer_event, only_failing);
+	} else if (!teardown_try_begin(ep, &end, &mine)) {
+		soft_owe_end(ep, &end);
+		return true;
+	}
+	if (!mine) {
+		if (!inside)
 			soft_ep_await_end(ep);
 		return false;
 	}
@@ -443,8 +486,12 @@ static void teardown_unlist(struct soft_ep *ep)
 
 void soft_teardown_finish(struct soft_ep *ep)
 {
+	bool quiet;
+
 	teardown_unlist(ep);
-	teardown_finish(ep, teardown_settle(ep, false, soft_now_ms() + TEARDOWN_GRACE_MS));
+	quiet = teardown_settle(ep, false, soft_now_ms() + TEARDOWN_GRACE_MS);
+	teardown_drain(ep);
+	teardown_finish(ep, quiet);
 	teardown_report(ep);
 }
 
@@ -458,6 +505,8 @@ bool soft_teardowns_serve(struct soft_ia *ia)
 		next = ep->teardown.next;
 		if (!(quiet && teardown_deliver(ep, false)) &&
 		    !soft_bound_over(&ep->teardown.until, &ep->teardown.looked))
+			continue;
+		if (!teardown_try_drain(ep))
 			continue;
 		teardown_unlist(ep);
 		teardown_finish(ep, quiet);
@@ -505,7 +554,10 @@ static void revoked_now(struct datp_ep *base)
 {
 	struct soft_ep *ep = soft_ep(base);
 
-	datp_lock(&ep->base.lock);
+	if (!soft_ep_try(ep)) {
+		soft_owe(ep, SOFT_OWED_REVOKED);
+		return;
+	}
 	/* acquire: the port was closed before it was set */
 	if (ep->open && ep->gen == atomic_load_explicit(&ep->revoked, memory_order_acquire)) {
 		soft_ep_unanswered(ep);
@@ -553,13 +605,27 @@ static void drained_now(struct datp_ep *base)
 	uint32_t gen;
 	bool drained;
 
-	datp_lock(&ep->base.lock);
+	if (!soft_ep_try(ep)) {
+		soft_owe(ep, SOFT_OWED_DRAINED);
+		return;
+	}
 	drained = ep->open && ep->draining && ep->draining_done && !ep->failing;
 	gen = ep->gen;
 	datp_unlock(&ep->base.lock);
 	if (drained)
 		soft_ep_end_and_report(ep, gen, DAT_CONNECTION_EVENT_DISCONNECTED, false,
 				       DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void soft_ep_calls_again_locked(struct soft_ep *ep, uint32_t owed)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	if (owed & SOFT_OWED_REVOKED && datp_ep_call(&ep->base, revoked_now))
+		ep->owed |= SOFT_OWED_REVOKED;
+	if (owed & SOFT_OWED_DRAINED && datp_ep_call(&ep->base, drained_now))
+		ep->owed |= SOFT_OWED_DRAINED;
+	ia->owes = ia->owes || ep->owed;
 }
 
 void soft_ep_drained(struct soft_ep *ep)

@@ -2,16 +2,17 @@
 /*
  * The tick of an IA: a timer that runs while something waits for a peer, so that the service thread itself never waits. At
  * each tick it looks at teardowns of connections (teardown.c), binds and receives that wait for accesses to a window
- * (withheld.c), messages that the kernel had no memory for (sock.c), rings whose next sender does not publish (skip.c), and
- * shares of regions that the peer has deregistered while this side still accessed them (share.c). The timer runs slowly
- * while a message may wait for its receive (unready.c), and, if there are several peers, all the time, for what one of them
- * takes away from another (lost.c). Invariant: whoever adds something that waits sets the timer afterwards, and the timer is
- * set again as long as something is left. A timer that is set stays as early as it is, so no thread puts off what another
- * one waits for.
+ * (withheld.c), messages that the kernel had no memory for (sock.c), rings whose next sender does not publish (skip.c),
+ * shares of regions that the peer has deregistered while this side still accessed them (share.c), and at what was put off
+ * because a peer holds up a thread that has a lock (owed.c). The timer runs slowly while a message may wait for its receive
+ * (unready.c), and, if there are several peers, all the time, for what one of them takes away from another (lost.c).
+ * Invariant: whoever adds something that waits sets the timer afterwards, and the timer is set again as long as something is
+ * left. A timer that is set stays as early as it is, so no thread puts off what another one waits for.
  */
 #include "tick.h"
 #include "skip.h"
 #include "lost.h"
+#include "owed.h"
 #include "port.h"
 #include "recv.h"
 #include "setup.h"
@@ -46,7 +47,8 @@ static bool binds_serve(struct soft_ia *ia)
 		/* the lock of an endpoint where nothing waits is not taken: a peer may hold up the thread that has it */
 		if (!ep || !soft_withheld_is_any(ep))
 			continue;
-		datp_lock(&ep->base.lock);
+		if (!soft_ep_try(ep)) /* the next tick tries again */
+			continue;
 		if (ep->open && ep->bind_wait.until)
 			soft_sq_reap(ep);
 		if (ep->open)
@@ -73,6 +75,7 @@ static void tick(void *arg)
 	more = soft_skip_serve(ia) || more;
 	more = soft_shares_again(ia) || more;
 	more = soft_teardowns_put_off_serve(ia) || more;
+	more = soft_owed_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

@@ -12,6 +12,7 @@
  */
 #include "unready.h"
 #include "bound.h"
+#include "owed.h"
 #include "port.h"
 #include "strict.h"
 #include "tick.h"
@@ -91,7 +92,8 @@ static bool ep_look(struct soft_ep *ep)
 {
 	bool left;
 
-	datp_lock(&ep->base.lock);
+	if (!soft_ep_try(ep))
+		return true;
 	left = soft_strict_look(ep);
 	left = receiver_look(ep) || left;
 	if (!left)

@@ -25,6 +25,9 @@
 
 enum what { WRITE, READ, SEND, TAKE };
 
+/* What the peer does while a thread of the other side waits for it; `RELENT`: it ends the fault. */
+enum order { DISCONNECT, CLOSE, SAY, RELENT };
+
 static struct api_end end;
 static struct api_buf buf, other;
 
@@ -52,12 +55,35 @@ struct role {
 	enum what what; /* TAKE: the peer sends from the memory, and this side copies the message to a receive of its SRQ */
 };
 
+/* Obeys one order of the other side. */
+static void obey(const struct api_offer *here, struct api_buf *words)
+{
+	struct uffdio_zeropage all = { .range = { here->target.target_address, SIZE } };
+	enum order order;
+
+	check_get(CHECK_PARENT, &order, sizeof order);
+	switch (order) {
+	case DISCONNECT:
+		REQUIRE_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		break;
+	case CLOSE:
+		api_close();
+		break;
+	case SAY:
+		REQUIRE_DAT(api_send(end.ep, words, 0, 8, 7, 0), DAT_SUCCESS);
+		break;
+	case RELENT:
+		REQUIRE(ioctl(faults, UFFDIO_ZEROPAGE, &all) == 0);
+	}
+	check_signal(CHECK_PARENT);
+}
+
 static void offer(void *arg)
 {
 	const struct role *role = arg;
 	struct pollfd fault = { .events = POLLIN };
 	struct api_offer here;
-	struct api_buf trap;
+	struct api_buf trap, words;
 	DAT_EVD_HANDLE cr_evd;
 	void *mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool stopped;
@@ -66,9 +92,11 @@ static void offer(void *arg)
 	api_open_as(role->adapter);
 	api_end_make(&end, NULL);
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	words = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	trap = api_buf_in(api.pz, mem, SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	api_offer_make(&here, cr_evd, &trap);
-	REQUIRE_DAT(api_recv(end.ep, &trap, 0, SIZE, 1), DAT_SUCCESS);
+	if (role->what == SEND) /* otherwise this side would fault itself when it takes a short message */
+		REQUIRE_DAT(api_recv(end.ep, &trap, 0, SIZE, 1), DAT_SUCCESS);
 	stopped = stop_faults(mem);
 	check_put(CHECK_PARENT, &stopped, sizeof stopped);
 	check_put(CHECK_PARENT, &here, sizeof here);
@@ -82,7 +110,7 @@ static void offer(void *arg)
 	REQUIRE(poll(&fault, 1, (int)check_patience_ms()) == 1 && fault.revents == POLLIN);
 	check_signal(CHECK_PARENT);
 	for (;;)
-		pause();
+		obey(&here, &words);
 }
 
 /* ------------------------------------------------------------------ the tests */
@@ -127,6 +155,7 @@ static void end_make(enum what what)
 	other = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	if (what != TAKE) {
 		api_end_make(&end, NULL);
+		REQUIRE_DAT(api_recv(end.ep, &other, 0, 8, 4), DAT_SUCCESS);
 		return;
 	}
 	seg = api_seg(&buf, 0, SIZE);
@@ -218,6 +247,12 @@ static void thread_goes_on(pid_t peer)
 	api_close();
 }
 
+static void order(pid_t peer, enum order what)
+{
+	check_put(peer, &what, sizeof what);
+	check_await(peer);
+}
+
 static void others_are_freed(enum what what, bool biased)
 {
 	pid_t peer = thread_waits(what, biased);
@@ -254,10 +289,9 @@ static void a_stuck_receive_holds_no_other_region(void)
 	others_are_freed(TAKE, false);
 }
 
-/* The service thread has nothing to do with that thread, nor with its endpoint, as long as the peer does nothing else. */
-static void other_connections_begin_and_end(void)
+/* The service thread serves all other connections. */
+static void others_are_served(void)
 {
-	pid_t peer = thread_waits(WRITE, false);
 	struct api_offer offer;
 	struct api_pair pair;
 	struct api_end third;
@@ -278,7 +312,65 @@ static void other_connections_begin_and_end(void)
 	api_offer_make(&offer, api_evd(8, DAT_EVD_CR_FLAG), NULL);
 	REQUIRE_DAT(api_offer_connect(third.ep, &offer, 50000), DAT_SUCCESS);
 	API_CONN(third.connect, third.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+}
+
+static void other_connections_begin_and_end(void)
+{
+	pid_t peer = thread_waits(WRITE, false);
+
+	others_are_served();
 	thread_goes_on(peer);
+}
+
+/* The service thread cannot end the connection while a thread is in the middle of a post. */
+static void others_are_served_when_the_peer(enum order what, bool biased)
+{
+	pid_t peer = thread_waits(WRITE, biased);
+
+	order(peer, what);
+	others_are_served();
+	CHECK(!atomic_load(&post.done));
+	API_EMPTY(end.connect);
+	check_kill(peer);
+	REQUIRE(pthread_join(stuck, NULL) == 0);
+	API_CONN_OVER(end.connect, end.ep);
+	CHECK_DAT(dat_lmr_free(buf.lmr), DAT_SUCCESS);
+	api_close();
+}
+
+static void others_are_served_when_the_peer_disconnects(void)
+{
+	others_are_served_when_the_peer(DISCONNECT, false);
+}
+
+static void others_are_served_when_it_disconnects_and_the_lock_is_biased(void)
+{
+	others_are_served_when_the_peer(DISCONNECT, true);
+}
+
+static void others_are_served_when_the_peer_hangs_up(void)
+{
+	others_are_served_when_the_peer(CLOSE, false);
+}
+
+/* The service thread takes the messages of a queue with a CNO. What it finds is not lost. */
+static void others_are_served_when_the_peer_sends(void)
+{
+	pid_t peer = thread_waits(WRITE, false);
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE from;
+
+	REQUIRE_DAT(dat_cno_create(api.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+	REQUIRE_DAT(dat_evd_modify_cno(end.recv, cno), DAT_SUCCESS);
+	order(peer, SAY);
+	others_are_served();
+	order(peer, RELENT);
+	REQUIRE(pthread_join(stuck, NULL) == 0);
+	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
+	CHECK_DAT(dat_cno_wait(cno, api_patience(), &from), DAT_SUCCESS);
+	API_DTO(end.recv, end.ep, 4, DAT_DTO_SUCCESS, 8);
+	check_kill(peer);
+	api_close();
 }
 
 static void *free_it(void *arg)
@@ -315,6 +407,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_stuck_send_holds_no_other_region),
 	CHECK_TEST(a_stuck_receive_holds_no_other_region),
 	CHECK_TEST(other_connections_begin_and_end),
+	CHECK_TEST(others_are_served_when_the_peer_disconnects),
+	CHECK_TEST(others_are_served_when_it_disconnects_and_the_lock_is_biased),
+	CHECK_TEST(others_are_served_when_the_peer_hangs_up),
+	CHECK_TEST(others_are_served_when_the_peer_sends),
 	CHECK_TEST(a_region_is_not_freed_while_it_is_written_to),
 	CHECK_END
 };

@@ -81,6 +81,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/limits_test \
 	tests/soft/hostile/queue_test \
 	tests/soft/hostile/rights_test \
+	tests/soft/hostile/stuck_test \
 	tests/soft/hostile/redirect_test \
 	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
@@ -177,6 +178,9 @@ tests_soft_hostile_queue_test_LDADD = libhostile.la libapi.la libsoft_core.la li
 tests_soft_hostile_rights_test_SOURCES = tests/soft/hostile/rights_test.c
 tests_soft_hostile_rights_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_rights_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_stuck_test_SOURCES = tests/soft/hostile/stuck_test.c
+tests_soft_hostile_stuck_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_stuck_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_redirect_test_SOURCES = tests/soft/hostile/redirect_test.c
 tests_soft_hostile_redirect_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_redirect_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
@@ -280,7 +284,7 @@ TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_t
 	tests/soft/model_attack_test tests/soft/model_short_test tests/soft/model_srq_test
 endif
 SOFT_MODEL_SOURCES = \
-	providers/soft/cq.c \
+	providers/soft/cq.c providers/soft/owed.c \
 	providers/soft/exec.c providers/soft/exec_short.c providers/soft/exec_wait.c \
 	providers/soft/skip.c \
 	providers/soft/coop.c \

@@ -155,6 +155,7 @@ void model_wqe_done(struct datp_wqe *wqe, uint8_t status, uint64_t len, bool sol
 #define atomic_thread_fence(order)	       model_fence(order)
 
 #define datp_lock(lock)			   model_lock(lock)
+#define datp_trylock(lock)		   (model_lock(lock), true) /* as soft_ep_try() but on the service thread */
 #define datp_unlock(lock)		   model_unlock(lock)
 #define datp_wqe_done(wqe, status, len, s) model_wqe_done(wqe, status, len, s)
 #define sched_yield()			   model_yield()

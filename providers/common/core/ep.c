@@ -46,17 +46,17 @@ bool ep_pin(struct datp_ep *ep, unsigned int states)
 
 void ep_unpin(struct datp_ep *ep)
 {
-	struct ep_priv *priv = ep_priv(ep);
+	_Atomic uint32_t *pins = &ep_priv(ep)->pins;
 
 	/*
-	 * The lock is held here, and ep_await_unpinned() takes it after the count is 0. So this thread has left
-	 * datp_unlock(), and does not access the endpoint any more, when the waiting thread continues.
+	 * Not under the EP lock: a transport's thread that has it may take long, and the service thread does not wait for that.
+	 * When the count is 0 another thread may free the endpoint. This one does not access it any more: the kernel only looks
+	 * for threads that sleep at the address, and one that sleeps there for another reason looks again.
+	 *
+	 * release: a thread that waits for the unpin sees what this thread did while it held the pin
 	 */
-	datp_lock(&ep->lock);
-	/* release: a thread that waits for the unpin sees what this thread did while it held the pin */
-	if (atomic_fetch_sub_explicit(&priv->pins, 1, memory_order_release) == 1)
-		futex_wake(&priv->pins, false);
-	datp_unlock(&ep->lock);
+	if (atomic_fetch_sub_explicit(pins, 1, memory_order_release) == 1)
+		futex_wake(pins, false);
 }
 
 void ep_await_unpinned(struct datp_ep *ep)

@@ -501,6 +501,23 @@ void hostile_miscount(struct hostile *h, uint32_t more)
 	atomic_fetch_add(&their_port(h)->sq_posted, more);
 }
 
+/* Puts the victim's port on the ready list of its ring. */
+static void mark_ready(const struct hostile *h, struct soft_ring *ring, struct soft_port *their)
+{
+	uint32_t head = atomic_load(&ring->ready_list);
+
+	if (atomic_exchange(&their->ready_link[SOFT_SIDE_RECV].queued, 1))
+		return;
+	do
+		atomic_store(&their->ready_link[SOFT_SIDE_RECV].next, head);
+	while (!atomic_compare_exchange_weak(&ring->ready_list, &head, (h->theirs.my_port << 1) + 1));
+}
+
+void hostile_mark_ready(struct hostile *h)
+{
+	mark_ready(h, their_ring(h), their_port(h));
+}
+
 struct soft_sqe *hostile_request_of_victim(struct hostile *h, uint32_t seq)
 {
 	return soft_port_sqe(their_port(h), &h->theirs.layout, seq);
@@ -552,13 +569,7 @@ static void work_request(struct hostile *h, unsigned int *seed)
 	h->messages += e->op == DATP_SEND;
 	atomic_store(&port->sq_posted, seq + 1);
 	atomic_store(&port->waits, 1);
-	if (!atomic_exchange(&their->ready_link[SOFT_SIDE_RECV].queued, 1)) {
-		uint32_t head = atomic_load(&ring->ready_list);
-
-		do
-			atomic_store(&their->ready_link[SOFT_SIDE_RECV].next, head);
-		while (!atomic_compare_exchange_weak(&ring->ready_list, &head, (h->theirs.my_port << 1) + 1));
-	}
+	mark_ready(h, ring, their);
 }
 
 void hostile_work(struct hostile *h, unsigned int *seed)

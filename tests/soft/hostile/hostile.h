@@ -106,6 +106,9 @@ void hostile_publish(struct hostile *h, uint64_t position);
 /* Requests the victim's service thread in the victim's ring, as a sender to an SRQ does, but does not wake it. */
 void hostile_ask(struct hostile *h);
 
+/* Puts the victim's port on the ready list, as a sender does, so that the victim's next poll looks for requests; wakes nobody. */
+void hostile_mark_ready(struct hostile *h);
+
 /* Adds to the count of requests that the victim has posted to the connection: it finds more of them there, or fewer. */
 void hostile_miscount(struct hostile *h, uint32_t more);
 

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An attacker has the victim execute a request whose memory at the attacker is under userfaultfd(2), so that the thread of the
+ * victim that copies waits in the kernel until the attacker ends the fault. Meanwhile a window that this copy does not use is
+ * freed, and other connections are served when the attacker hangs up.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hostile.h"
+#include "victim.h"
+
+enum { LEN = 131072, PAGE = 4096 };
+
+/* ------------------------------------------------------------------ the attacker */
+
+static int faults;
+
+static unsigned char *trap(void)
+{
+	return (unsigned char *)(((uintptr_t)hostile_data + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+}
+
+/* Returns false if the system does not allow it for faults of the kernel. */
+static bool set_trap(void)
+{
+	struct uffdio_api version = { .api = UFFD_API };
+	struct uffdio_register all = { .range = { (uintptr_t)trap(), LEN }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (faults < 0 && (errno == EPERM || errno == ENOSYS))
+		return false;
+	REQUIRE(faults >= 0 && ioctl(faults, UFFDIO_API, &version) == 0);
+	REQUIRE(madvise(trap(), LEN, MADV_DONTNEED) == 0 && ioctl(faults, UFFDIO_REGISTER, &all) == 0);
+	return true;
+}
+
+/* What the attacker is told. */
+struct target {
+	uint64_t qual, addr;
+	uint32_t region, window; /* the victim's */
+	int op;			 /* what the attacker requests */
+	bool polls;		 /* the victim finds the request when it polls, or else when it posts a receive */
+};
+
+/* Leaves a request for the victim: to read its region into a window of the attacker, or to write through its own window. */
+static void leave_request(struct hostile *h, const struct target *target)
+{
+	struct soft_sqe *e = soft_port_sqe(h->own.port, &h->own.layout, 0);
+	uint32_t index = SOFT_MR_INDEX(target->window), posted = 1;
+	struct soft_mr *window = &h->own.mr[index];
+
+	*e = (struct soft_sqe){ .op = (uint8_t)target->op, .n = 1, .len = LEN };
+	e->sge[0] = (struct datp_sge){ HOSTILE_CONTEXT(1), 0, (uintptr_t)trap(), LEN };
+	e->remote = (struct datp_rge){ target->window, 0, target->addr, LEN };
+	if (target->op == DATP_READ_RMR) {
+		REQUIRE(index > 1);
+		atomic_store(&window->addr, (uintptr_t)trap());
+		atomic_store(&window->len, LEN);
+		atomic_store(&window->priv, DAT_MEM_PRIV_ALL_FLAG);
+		atomic_store(&window->lmr, HOSTILE_CONTEXT(1));
+		atomic_store(&window->context, HOSTILE_CONTEXT(index));
+		e->rmr = HOSTILE_CONTEXT(index);
+		e->remote.rmr_context = target->region;
+		/* a bind behind it counts as a request that may touch any region, so whoever frees one looks at the thread */
+		*soft_port_sqe(h->own.port, &h->own.layout, 1) = (struct soft_sqe){ .op = DATP_BIND };
+		posted = 2;
+	}
+	atomic_store(&h->own.port->sq_posted, posted);
+	if (target->polls)
+		hostile_mark_ready(h);
+	else
+		atomic_store(&h->own.port->waits, 1);
+}
+
+static void attack(void *arg)
+{
+	struct pollfd fault = { .events = POLLIN };
+	struct uffdio_zeropage all = { .range = { (uintptr_t)trap(), LEN } };
+	struct target target;
+	struct hostile h;
+	bool trapped;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &target, sizeof(target));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, target.qual);
+	check_await(CHECK_PARENT);
+	trapped = set_trap();
+	check_put(CHECK_PARENT, &trapped, sizeof(trapped));
+	if (!trapped)
+		return;
+	leave_request(&h, &target);
+	check_signal(CHECK_PARENT);
+	fault.fd = faults;
+	REQUIRE(poll(&fault, 1, (int)check_patience_ms()) == 1 && fault.revents == POLLIN);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	if (target.polls) {
+		hostile_hangup(&h);
+		check_signal(CHECK_PARENT);
+		check_await(CHECK_PARENT);
+	}
+	REQUIRE(ioctl(faults, UFFDIO_ZEROPAGE, &all) == 0);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+/* ------------------------------------------------------------------ the victim */
+
+static pid_t attacker;
+static struct api_pair pair;
+static struct api_buf buf;
+static DAT_RMR_HANDLE rmr;
+static DAT_RMR_CONTEXT window;
+static pthread_t stuck;
+static _Atomic bool over;
+
+static void bind_to(const struct api_buf *to, uint64_t len, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET where = api_seg(to, 0, len);
+
+	REQUIRE_DAT(dat_rmr_bind(rmr, &where, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, pair.a.ep, api_cookie(cookie), 0, &window),
+		    DAT_SUCCESS);
+}
+
+/* Executes what the attacker has left. */
+static void *execute(void *arg)
+{
+	const struct target *target = arg;
+	DAT_EVENT event;
+
+	if (target->polls)
+		CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
+	else
+		CHECK_DAT(api_recv(victim.end.ep, &victim.buf, 0, 8, 1), DAT_SUCCESS);
+	atomic_store(&over, true);
+	return NULL;
+}
+
+/* Has a thread of the victim wait for the attacker, while it executes that request. */
+static void thread_waits(int op, bool polls)
+{
+	static struct target target;
+	bool trapped;
+
+	atomic_store(&over, false);
+	attacker = check_fork(attack, NULL);
+	victim_opens_as("soft-hasty", LEN);
+	memset(&pair, 0, sizeof(pair));
+	api_pair_make(&pair, NULL);
+	buf = api_buf(LEN, DAT_MEM_PRIV_ALL_FLAG);
+	memset(buf.mem, 0x55, LEN);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	bind_to(&buf, LEN, 5);
+	API_BIND(pair.a.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
+	target = (struct target){ victim.qual, (uintptr_t)buf.mem, buf.rmr_context, window, op, polls };
+	check_put(attacker, &target, sizeof(target));
+	victim_accepts();
+	check_signal(attacker);
+	check_get(attacker, &trapped, sizeof(trapped));
+	if (!trapped) {
+		check_join(attacker);
+		check_skip("userfaultfd(2) for faults of the kernel is not allowed (vm.unprivileged_userfaultfd)");
+	}
+	check_await(attacker);
+	REQUIRE(pthread_create(&stuck, NULL, execute, &target) == 0);
+	check_await(attacker);
+}
+
+static void thread_goes_on(void)
+{
+	CHECK(!atomic_load(&over));
+	check_signal(attacker);
+	REQUIRE(pthread_join(stuck, NULL) == 0);
+}
+
+static void attacker_ends(void)
+{
+	check_signal(attacker);
+	check_join(attacker);
+	api_close();
+}
+
+/* The attacker's window has the index of ours, which the copy has nothing to do with. */
+static void window_of_the_index_of_the_attackers_window_is_freed(void)
+{
+	thread_waits(DATP_READ_RMR, false);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	thread_goes_on();
+	attacker_ends();
+}
+
+/* The thread has the poll lock of the queue. The end of the connection is put off until it has released that. */
+static void others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up(void)
+{
+	thread_waits(DATP_RDMA_WRITE, true);
+	check_signal(attacker);
+	check_await(attacker);
+	victim_serves_others();
+	API_EMPTY(victim.end.connect);
+	thread_goes_on();
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	attacker_ends();
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(window_of_the_index_of_the_attackers_window_is_freed),
+	CHECK_TEST(others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up),
+	CHECK_END
+};
+
+static const struct check_suite suite = { .name = "attacker whose memory holds up a thread",
+					  .teardown = api_close,
+					  .tests = tests };
+
+CHECK_SUITES(&suite);

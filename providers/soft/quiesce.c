@@ -290,10 +290,10 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 
 /*
  * Returns true if nobody touches the context under this execution lock. If somebody may and it is
- * `late`, breaks the connection. ia.lock held.
+ * `late`, breaks the connection. *here becomes true if that may be a thread of this process. ia.lock held.
  */
 static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q, uint32_t context,
-			      bool late)
+			      bool late, bool *here)
 {
 	uint32_t past;
 
@@ -302,6 +302,9 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 	if (late)
 		soft_ep_revoke_locked(ep, ep->peer,
 				      atomic_load_explicit(&ep->gen, memory_order_relaxed));
+	/* sequentially consistent: after the load of the lock that was found held, see soft_work_begin_with_lock() */
+	if (__atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST) & 1)
+		*here = true;
 	return false;
 }
 
@@ -313,7 +316,8 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
  * a long transfer; and two sides that execute messages that invalidate windows, to each other's SRQs, would each find the other
  * one's execution lock held with a bind behind the message, and put off both receives.
  */
-static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over, const struct soft_ep *ended)
+static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over, const struct soft_ep *ended,
+		     bool *here)
 {
 	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
 
@@ -329,19 +333,19 @@ static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const stru
 			continue;
 		ours = (struct queue){ ep->port, &ep->layout, true, false };
 		theirs = (struct queue){ ep->rport, &ep->rlayout, false, false };
-		quiet = exec_quiet_locked(ia, ep, &ours, context, late) && quiet;
-		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late)) && quiet;
+		quiet = exec_quiet_locked(ia, ep, &ours, context, late, here) && quiet;
+		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late, here)) && quiet;
 	}
 	datp_unlock(&ia->lock);
 	return quiet;
 }
 
-bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late)
+bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late, bool *here)
 {
-	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, NULL, ep->open ? NULL : ep);
+	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, NULL, ep->open ? NULL : ep, here);
 }
 
-bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late)
+bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late, bool *here)
 {
-	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, ep, NULL);
+	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, ep, NULL, here);
 }

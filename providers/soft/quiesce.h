@@ -21,14 +21,15 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies);
 /*
  * The same without waiting, for a window that has been bound anew over this endpoint. Returns false if an access through the old
  * context may still be going on; if `late`, those connections are broken. If the endpoint's own connection is ending, the teardown
- * has awaited what goes on over it. The caller holds the EP lock, and not soft_ia.lock.
+ * has awaited what goes on over it. The caller holds the EP lock, and not soft_ia.lock. *here becomes true if a thread of this
+ * process may be making such an access, which does not end with its connection.
  */
-bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late);
+bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late, bool *here);
 
 /*
  * The same for a window that the peer of this endpoint has invalidated: what that peer has posted itself has been executed, or
  * finds the window dead.
  */
-bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late);
+bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late, bool *here);
 
 #endif

@@ -4,7 +4,9 @@
  * somebody accesses memory through the binding before it, and of the receive of a message that has invalidated a window. Peers of
  * any connection of the same PZ may access it, and be stopped in the middle of that. No thread waits: the tick looks again
  * (tick.c). A look after three quarters of the bound takes away the right of whoever still accesses the memory; from then on the
- * wait takes as long as the rest of the bound, for the piece under way, even if that look came late. Messages that come behind a
+ * wait takes as long as the rest of the bound, for the piece under way, even if that look came late. But a thread of this process
+ * does not lose its right, and a peer may hold up its copy: that is waited for without a bound, unless the connection over which
+ * the completion is withheld ends. Messages that come behind a
  * receive that is withheld wait as well: eager ones as unexpected messages, those that the executor has copied in their receives,
  * and those to an SRQ in the sender's queue.
  *
@@ -91,8 +93,9 @@ bool soft_withheld_waits(struct soft_ep *ep, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct look look = look_at(ia, &ep->withheld.wait, late);
+	bool here = false;
 
-	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, look.take) || look.late)
+	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, look.take, &here) || (look.late && (late || !here)))
 		return false;
 	wait_locked(ia, &ep->withheld.wait, look.take);
 	return true;
@@ -118,9 +121,10 @@ void soft_bind_forget(struct soft_ep *ep)
 
 /*
  * Returns true if no access is still going on through a binding that this bind has ended. If it is `late`, the connections over
- * which one goes on are broken. Our own records say which bindings these are: peers can write to the request.
+ * which one goes on are broken. *here: see soft_mr_quiet(). Our own records say which bindings these are: peers can write to the
+ * request.
  */
-static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool late)
+static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool late, bool *here)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	uint64_t before = UINT64_MAX;
@@ -128,7 +132,7 @@ static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool l
 	bool quiet = true;
 
 	while ((quiet || late) && (context = soft_window_ended_by(ia, wqe, &before)))
-		quiet = soft_mr_quiet(ep, context, late) && quiet;
+		quiet = soft_mr_quiet(ep, context, late, here) && quiet;
 	return quiet;
 }
 
@@ -136,8 +140,9 @@ bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct look look = look_at(ia, &ep->bind_wait, late);
+	bool here = false;
 
-	if (bind_is_quiet(ep, wqe, look.take) || look.late) {
+	if (bind_is_quiet(ep, wqe, look.take, &here) || (look.late && (late || !here))) {
 		soft_bind_forget(ep);
 		return true;
 	}

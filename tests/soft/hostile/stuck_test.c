@@ -2,7 +2,7 @@
 /*
  * An attacker has the victim execute a request whose memory at the attacker is under userfaultfd(2), so that the thread of the
  * victim that copies waits in the kernel until the attacker ends the fault. Meanwhile a window that this copy does not use is
- * freed, and other connections are served when the attacker hangs up.
+ * freed, other connections are served, and a bind that ends the window through which the thread writes does not complete.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "hostile.h"
 #include "victim.h"
 
-enum { LEN = 131072, PAGE = 4096 };
+enum { LEN = 131072, PAGE = 4096, QUIET_MS = 500 }; /* five times the bound of the adapter */
 
 /* ------------------------------------------------------------------ the attacker */
 
@@ -213,9 +213,26 @@ static void others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up(
 	attacker_ends();
 }
 
+/* The thread writes through the window, and no right that the attacker loses ends that. */
+static void bind_waits_for_a_thread_that_writes_through_the_window(void)
+{
+	thread_waits(DATP_RDMA_WRITE, false);
+	bind_to(&victim.buf, 8, 6);
+	for (uint64_t until = check_now_ms() + QUIET_MS; check_now_ms() < until; check_nap())
+		API_EMPTY(pair.a.request);
+	CHECK_EQ_INT(((unsigned char *)buf.mem)[LEN - 1], 0x55);
+	/* the attacker has lost its right: the service thread was asked to end that connection */
+	victim_serves_others();
+	thread_goes_on();
+	API_BIND(pair.a.request, rmr, 6, DAT_RMR_BIND_SUCCESS);
+	CHECK_EQ_INT(((unsigned char *)buf.mem)[LEN - 1], 0);
+	attacker_ends();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(window_of_the_index_of_the_attackers_window_is_freed),
 	CHECK_TEST(others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up),
+	CHECK_TEST(bind_waits_for_a_thread_that_writes_through_the_window),
 	CHECK_END
 };
 

@@ -101,7 +101,9 @@ static void absent_add(struct check *c, const struct conf_entry *e, const char *
 				   is_address(name) ? "no network interface has the address" :
 						      "there is no network interface or RDMA device",
 				   name, ports),
-			  cli_text("name one of these in field 7, or remove the line: %s", drop));
+			  cli_text("name one of these in field 7 (admin/rdma-names.rules gives a device a "
+				   "name that stays, see opendat-containers(7)), or remove the line: %s",
+				   drop));
 	}
 	free(drop);
 }
@@ -142,8 +144,8 @@ static void node_add(struct check *c, const struct conf_entry *e, const char *no
 				  "container allow the device)",
 				  node);
 	else if (error == ENOENT)
-		remedy = cli_text("modprobe %s    (as root; start a container with "
-				  "--device=/dev/infiniband)",
+		remedy = cli_text("modprobe %s    (as root; for every boot copy admin/modules.conf, see "
+				  "opendat-containers(7); start a container with --device=/dev/infiniband)",
 				  module);
 	else
 		remedy = cli_text("rmmod %s; modprobe %s    (as root)", module, module);
@@ -242,8 +244,9 @@ char *check_memlock_remedy(void)
 {
 	return cli_text(
 		"ulimit -l unlimited; permanently: '* - memlock unlimited' in "
-		"/etc/security/limits.d/rdma.conf and a new login; LimitMEMLOCK=infinity for a "
-		"service, --ulimit memlock=-1 for a container");
+		"/etc/security/limits.d/opendat.conf and a new login (admin/limits.conf is this file, "
+		"see opendat-containers(7)); LimitMEMLOCK=infinity for a service, --ulimit memlock=-1 "
+		"for a container");
 }
 
 void check_memlock(struct check *c, const struct conf_entry *e)

@@ -431,6 +431,7 @@ an_absent_device_is_named()
 	checked --root "$dir/root" -- "$(line ib0 "$dir/libdatib.so" 'ib9 0')"
 	exits_with 1
 	prints 'there is no network interface or RDMA device "ib9"; there are fake0'
+	prints 'to do: name one of these .*admin/rdma-names[.]rules .*opendat-containers[(]7[)]'
 }
 
 a_port_that_the_device_does_not_have_is_named()
@@ -508,7 +509,7 @@ a_missing_device_node_is_named()
 	rm "$dir/root/dev/infiniband/rdma_cm"
 	checked --root "$dir/root" -- "$(line ib0 "$dir/libdatib.so" 'fake0 0')"
 	prints 'the device node /dev/infiniband/rdma_cm cannot be opened'
-	prints 'to do: modprobe rdma_ucm'
+	prints 'to do: modprobe rdma_ucm .*admin/modules[.]conf, see opendat-containers[(]7[)]'
 }
 
 the_wrong_provider_for_a_port_is_named()
@@ -530,6 +531,7 @@ a_low_limit_of_memory_is_warned_of()
 	exits_with 0
 	prints '^warn  ib0 .*only 64 KiB of memory may be registered here'
 	prints 'to do: ulimit -l unlimited'
+	prints 'to do: .*admin/limits[.]conf .*opendat-containers[(]7[)]'
 }
 
 a_busy_qualifier_is_named()

@@ -421,6 +421,68 @@ static void the_user_is_told(void)
 	report("who uses the EVD is told, and that an endpoint has lost it");
 }
 
+/* ------------------------------------------------------------------ fork */
+
+enum { FORKS = 60, LENDERS = 4 };
+
+static _Atomic int forks_over;
+
+/* Takes a loan and ends it, all the time. There are several such threads, so that mostly one of them has the lock of all loans. */
+static void *lends(void *arg)
+{
+	while (!atomic_load(&forks_over) && !differs) {
+		SUCCEEDS(gets(arg, a.conn));
+		SUCCEEDS(gets(arg, DAT_HANDLE_NULL));
+	}
+	return NULL;
+}
+
+/* The parent had a loan, and perhaps a thread that was making one. */
+static int child_has_loans_of_its_own(void)
+{
+	DAT_EP_HANDLE ep;
+
+	is_child = 1;
+	alarm(SECONDS / 1000000);
+	open_both();
+	ep = endpoint(&b, a.conn);
+	expect(conn_of(ep) == a.conn, "the child's endpoint has another EVD");
+	SUCCEEDS(dat_ep_free(ep));
+	close_both();
+	return differs;
+}
+
+static void parent_is_forked(void)
+{
+	DAT_EP_HANDLE changed[LENDERS], constant;
+	pthread_t thread[LENDERS];
+
+	open_both();
+	constant = endpoint(&b, a.conn);
+	for (int i = 0; i < LENDERS; i++) {
+		changed[i] = endpoint(&b, DAT_HANDLE_NULL);
+		if (pthread_create(&thread[i], NULL, lends, changed[i]))
+			abort();
+	}
+	for (int i = 0; i < FORKS && !differs; i++) {
+		int status = 1;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(child_has_loans_of_its_own());
+		expect(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "the child has no loans, or hangs");
+	}
+	atomic_store(&forks_over, 1);
+	for (int i = 0; i < LENDERS; i++) {
+		pthread_join(thread[i], NULL);
+		SUCCEEDS(dat_ep_free(changed[i]));
+	}
+	expect(conn_of(constant) == a.conn, "a loan of the parent has ended");
+	SUCCEEDS(dat_ep_free(constant));
+	close_both();
+	report("a child that is forked while loans are made has loans of its own");
+}
+
 /* ------------------------------------------------------------------ a race */
 
 static struct {
@@ -516,6 +578,7 @@ int main(void)
 	is_reset();
 	its_adapter_is_closed();
 	endpoints_adapter_is_closed();
+	parent_is_forked();
 	adapters_are_closed_meanwhile();
 	adapter_chosen_end();
 	printf("1..%d\n", tests);

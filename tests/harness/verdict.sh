@@ -68,6 +68,15 @@ reason_is_listed()
 	[ "$said" = "$(printf '  name: 1 - one\n    # of one\n  name: 3 - three\n    # of three')" ] || { echo "$said"; return 1; }
 }
 
+# A reason of several lines is a comment of TAP on each of them, in the tests of the tools as well.
+reason_of_a_tool_is_a_comment()
+{
+	local said
+	# shellcheck disable=SC2016 # that is for that shell
+	said=$(bash -c '. "$top_srcdir/tests/tools/tap.sh"; fails "$1"' _ $'one\nok 2')
+	[ "$said" = $'# one\n# ok 2' ] || { echo "$said"; return 1; }
+}
+
 good_test_is_brief()
 {
 	drive ok && ! grep 'again' "$tap_dir/it's here/it.log" && grep -E '^:seconds: [0-9]+$' "$tap_dir/it's here/it.trs" &&
@@ -77,6 +86,7 @@ good_test_is_brief()
 tap 'verdict: the log of a failed test has the command that fails the same way' failed_test_is_run_again
 tap 'verdict: that command has the seed and the number of the runs' inputs_are_given_again
 tap 'verdict: the list of failed tests says why each has failed' reason_is_listed
+tap 'verdict: a reason of several lines is a comment' reason_of_a_tool_is_a_comment
 tap 'verdict: the results of a good test have what it cost, and its log no more' good_test_is_brief
 tap 'verdict: the plan names every test' says '^1[.][.]20$'
 tap 'verdict: a good test passes' says '^ok 1 - body: fine$'

@@ -32,7 +32,7 @@ run()
 
 fails()
 {
-	printf '# %s\n' "$*"
+	printf '%s\n' "$*" | sed 's/^/# /'
 	verdict=1
 }
 

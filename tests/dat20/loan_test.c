@@ -430,10 +430,14 @@ static _Atomic int forks_over;
 /* Takes a loan and ends it, all the time. There are several such threads, so that mostly one of them has the lock of all loans. */
 static void *lends(void *arg)
 {
-	while (!atomic_load(&forks_over) && !differs) {
-		SUCCEEDS(gets(arg, a.conn));
-		SUCCEEDS(gets(arg, DAT_HANDLE_NULL));
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	while (!atomic_load(&forks_over) && ret == DAT_SUCCESS) {
+		ret = gets(arg, a.conn);
+		if (ret == DAT_SUCCESS)
+			ret = gets(arg, DAT_HANDLE_NULL);
 	}
+	returns(ret, DAT_SUCCESS, "a loan or its end");
 	return NULL;
 }
 
@@ -457,6 +461,11 @@ static void parent_is_forked(void)
 	DAT_EP_HANDLE changed[LENDERS], constant;
 	pthread_t thread[LENDERS];
 
+#ifdef __SANITIZE_THREAD__
+	printf("ok %d - a child that is forked while loans are made # SKIP this sanitizer knows no new threads in such a child\n",
+	       ++tests);
+	return;
+#endif
 	open_both();
 	constant = endpoint(&b, a.conn);
 	for (int i = 0; i < LENDERS; i++) {

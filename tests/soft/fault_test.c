@@ -295,14 +295,15 @@ static void others_are_served(void)
 	struct api_offer offer;
 	struct api_pair pair;
 	struct api_end third;
+	struct api_buf data = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
 
 	memset(&pair, 0, sizeof pair);
 	api_pair_make(&pair, NULL);
-	api_pair_works(&pair, &other);
+	api_pair_works(&pair, &data);
 	/* a graceful disconnect waits for a message, which the other end takes only now */
-	REQUIRE_DAT(api_send(pair.a.ep, &other, 0, SIZE / 2, 5, 0), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &data, 0, SIZE / 2, 5, 0), DAT_SUCCESS);
 	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-	REQUIRE_DAT(api_recv(pair.b.ep, &other, SIZE / 2, SIZE / 2, 6), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(pair.b.ep, &data, SIZE / 2, SIZE / 2, 6), DAT_SUCCESS);
 	API_DTO(pair.a.request, pair.a.ep, 5, DAT_DTO_SUCCESS, SIZE / 2);
 	API_DTO(pair.b.recv, pair.b.ep, 6, DAT_DTO_SUCCESS, SIZE / 2);
 	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);

@@ -247,7 +247,8 @@ static void nobody_looks_in_time(struct soft_ep *ep, struct soft_wait *wait)
 {
 	datp_lock(&ep->base.lock);
 	CHECK(wait->until);
-	*wait = (struct soft_wait){ .until = 1 };
+	wait->last = false;
+	__atomic_store_n(&wait->until, 1, __ATOMIC_RELAXED); /* the service thread reads it without the lock */
 	began = check_now_ms();
 	datp_unlock(&ep->base.lock);
 }

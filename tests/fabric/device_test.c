@@ -47,6 +47,10 @@ static void forget(void)
 	atomic_store(&twist.no_srq, false);
 	atomic_store(&twist.no_srq_resize, false);
 	atomic_store(&twist.windows_unmade, false);
+	atomic_store(&twist.no_windows, false);
+	atomic_store(&twist.inlines, 0);
+	atomic_store(&twist.sge, 0);
+	atomic_store(&twist.resize_fails, 0);
 	unsetenv("DAPL_MAX_INLINE");
 	unsetenv("DAPL_CM_TOS");
 	unsetenv("DAT_LOG");
@@ -489,6 +493,85 @@ static void windows_that_cannot_be_bound_are_emulated(void)
 	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
+/*
+ * mthca, ocrdma and qib report no windows, so RMRs are emulated from the beginning. The device has another vendor here, because the
+ * provider uses rxe's windows in no case.
+ */
+static void windows_that_a_device_does_not_have_are_emulated(void)
+{
+	DAT_RMR_HANDLE rmr;
+
+	atomic_store(&twist.vendor, 0x15b3);
+	atomic_store(&twist.no_windows, true);
+	pair_make(NULL);
+	CHECK(!api_declares("rmr", "memory windows"));
+	api_fill(buf.mem, buf.size, 1);
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	bind_works(rmr, 1);
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
+/* cxgb4 and qedr take four segments in a request or a receive, and refuse a queue pair of more. */
+static void request_has_no_more_segments_than_the_device_takes(void)
+{
+	DAT_LMR_TRIPLET from[4], to[4];
+	struct api_end end;
+	DAT_EP_PARAM param;
+
+	atomic_store(&twist.sge, 4);
+	pair_make(NULL);
+	CHECK_EQ_INT(api.attr.max_iov_segments_per_dto, 4);
+	for (int i = 0; i < 4; i++) {
+		from[i] = api_seg(&buf, 4096 + (size_t)i * BYTES, BYTES);
+		to[i] = api_seg(&buf, (size_t)i * BYTES, BYTES);
+	}
+	api_fill(buf.mem, buf.size, 1);
+	REQUIRE_DAT(dat_ep_post_recv(pair.b.ep, 4, to, api_cookie(1), DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_post_send(pair.a.ep, 4, from, api_cookie(2), DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, 4 * BYTES);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 4 * BYTES);
+	CHECK_EQ_INT(memcmp(buf.mem, buf.mem + 4096, 4 * BYTES), 0);
+	REQUIRE_DAT(dat_ep_query(pair.a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.ep_attr.max_recv_iov, 4);
+	param.ep_attr.max_recv_iov = 5;
+	end = pair.a;
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.request, end.connect, &param.ep_attr, &end.ep),
+		  DAT_INVALID_PARAMETER);
+}
+
+/* Connects endpoints whose receives complete on one EVD, more than one completion queue of its first size has room for. */
+static void endpoints_share_an_evd_where_a_resize_fails_with(int err)
+{
+	enum { MANY = 6 };
+	static struct api_pair pairs[MANY];
+	DAT_EVD_HANDLE shared;
+
+	atomic_store(&twist.resize_fails, err);
+	api_open();
+	buf = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
+	shared = api_evd(8, DAT_EVD_DTO_FLAG);
+	for (int i = 0; i < MANY; i++) {
+		struct api_end *b = &pairs[i].b;
+
+		api_end_make(&pairs[i].a, NULL);
+		*b = (struct api_end){ .recv = shared, .request = api_evd(64, DAT_EVD_DTO_FLAG),
+				       .connect = api_evd(8, DAT_EVD_CONNECTION_FLAG) };
+		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, b->recv, b->request, b->connect, NULL, &b->ep), DAT_SUCCESS);
+		api_pair_meet(&pairs[i]);
+	}
+	for (int i = 0; i < MANY; i++)
+		api_pair_works(&pairs[i], &buf);
+	API_EMPTY(api.async);
+	api_close();
+}
+
+/* The drivers of hns, mana and cxgb4 cannot resize a completion queue, and that of bnxt_re cannot while the queue is in use. */
+static void endpoints_share_an_evd_where_no_completion_queue_can_be_resized(void)
+{
+	endpoints_share_an_evd_where_a_resize_fails_with(EOPNOTSUPP);
+	endpoints_share_an_evd_where_a_resize_fails_with(EBUSY);
+}
+
 /* erdma refuses a queue pair that has no receives. A program that only writes may ask for none. */
 static void endpoint_that_asks_for_no_receives_has_a_queue_for_them(void)
 {
@@ -570,6 +653,16 @@ static void no_message_is_inlined_that_is_longer_than_the_queue_pair_says(void)
 	messages_of(sizes, sizeof(sizes) / sizeof(*sizes));
 }
 
+/* irdma, bnxt_re and erdma refuse a queue pair that is to inline more than they can. What they can is found by trials. */
+static void message_arrives_where_a_queue_pair_that_inlines_much_is_refused(void)
+{
+	static const size_t sizes[] = { 1, 64, 65, 96, 97, 3000 };
+
+	setenv("DAPL_MAX_INLINE", "256", 1);
+	atomic_store(&twist.inlines, 96 + 1);
+	messages_of(sizes, sizeof(sizes) / sizeof(*sizes));
+}
+
 /* mana ignores the flag, and the device reads the memory by its key, so the key of a message to be inlined must be right, too. */
 static void message_arrives_although_the_driver_does_not_inline_it(void)
 {
@@ -629,10 +722,12 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(a_small_region_gets_a_key_that_a_signed_variable_holds),
 	CHECK_TEST(data_go_by_large_keys),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),
+	CHECK_TEST(windows_that_a_device_does_not_have_are_emulated),
 	CHECK_TEST(bind_that_gets_no_window_is_refused_with_the_remedy),
 	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_path_has_it),
 	CHECK_TEST(nothing_is_inlined_where_the_queue_pair_says_so),
 	CHECK_TEST(no_message_is_inlined_that_is_longer_than_the_queue_pair_says),
+	CHECK_TEST(message_arrives_where_a_queue_pair_that_inlines_much_is_refused),
 	CHECK_TEST(message_arrives_although_the_driver_does_not_inline_it),
 	CHECK_END
 };
@@ -648,6 +743,8 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(fork_that_takes_registered_memory_away_is_warned_of_once),
 	CHECK_TEST(nothing_is_read_through_an_empty_list),
 	CHECK_TEST(endpoint_that_asks_for_no_receives_has_a_queue_for_them),
+	CHECK_TEST(request_has_no_more_segments_than_the_device_takes),
+	CHECK_TEST(endpoints_share_an_evd_where_no_completion_queue_can_be_resized),
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),
 	CHECK_END

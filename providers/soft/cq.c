@@ -350,10 +350,10 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 /*
  * Voids the cells that a sender had reserved and not published when it died, because the ring would
  * stop at them. All of the peer's threads have ended (its sockets are closed), so nobody writes to
- * those cells any more.
+ * those cells any more. `hidden`: the position of a cell that was published, and that the service thread has hidden (place.c).
  */
 static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
-		      const struct soft_peer *peer)
+		      const struct soft_peer *peer, uint64_t hidden)
 {
 	/* relaxed, all: the threads have been seen to end, which makes visible what they did */
 	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
@@ -367,7 +367,7 @@ static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
 
 		/* published, by the peer or by a sender that has reserved the cell meanwhile */
 		if (ia->peer_of_sender_id[SOFT_RESERVED_PEER(reservation)] != peer ||
-		    (int64_t)(ready - position) > 0)
+		    (int64_t)(ready - position) > 0 || position == hidden)
 			continue;
 		cell->kind = SOFT_CELL_VOID;
 		soft_ring_publish(cell, position);
@@ -396,7 +396,7 @@ static void ring_void_resting(const struct soft_mem *mem, void *arg)
 {
 	struct reclaim *reclaim = arg;
 
-	ring_void(reclaim->ia, mem->addr, resting_mask(mem), reclaim->peer);
+	ring_void(reclaim->ia, mem->addr, resting_mask(mem), reclaim->peer, UINT64_MAX);
 }
 
 void soft_cqs_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
@@ -405,7 +405,11 @@ void soft_cqs_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 
 	soft_arena_resting(ia->arena, SOFT_KIND_RING, ring_void_resting, &reclaim);
 	for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next) {
-		ring_void(ia, cq->ring, cq->mask, peer);
+		/* relaxed: a hint; such a cell is shown when the EP lock can be had. */
+		bool held = __atomic_load_n(&cq->place_held, __ATOMIC_RELAXED);
+
+		ring_void(ia, cq->ring, cq->mask, peer,
+			  held ? atomic_load_explicit(&cq->head, memory_order_relaxed) : UINT64_MAX);
 		/*
 		 * Others may have published behind such a cell while nobody could be woken; or the
 		 * peer took a request to be woken (ring_wanted()) and died before it acted on it.

@@ -62,7 +62,8 @@ static void show(struct soft_cq *cq)
 	struct soft_cell *cell = head_cell(cq, &head);
 
 	soft_ring_publish(cell, head);
-	cq->place_hidden = cq->place_held = false;
+	cq->place_hidden = false;
+	soft_place_held(cq, false);
 }
 
 /*
@@ -73,11 +74,8 @@ static struct soft_ep *lock_ep(struct soft_cq *cq, const struct soft_cell *cell)
 {
 	struct soft_ep *ep = soft_port_ep(cq->ia, SOFT_ONCE(cell->port));
 
-	cq->place_held = false;
-	if (!ep)
-		return NULL;
-	cq->place_held = !soft_ep_try(ep);
-	if (cq->place_held)
+	soft_place_held(cq, ep && !soft_ep_try(ep));
+	if (!ep || cq->place_held)
 		return NULL;
 	if (ep->open && !ep->failing && ep->gen == SOFT_ONCE(cell->gen) && !ep->base.srq && soft_ep_recv_cq(ep) == cq)
 		return ep;

@@ -14,6 +14,13 @@ bool soft_place_waits(const struct soft_ep *ep, uint32_t msg);
 /* Hides the next cell of the ring, whose message waits: nothing behind it is taken. Poll lock. */
 void soft_place_hide(struct soft_cq *cq);
 
+/* Notes whether the next cell is hidden, or will be, because the EP lock cannot be had. Poll lock. */
+static inline void soft_place_held(struct soft_cq *cq, bool held)
+{
+	/* relaxed: read without the lock as a hint */
+	__atomic_store_n(&cq->place_held, held, __ATOMIC_RELAXED);
+}
+
 /* Shows a hidden cell again if its message can be completed now, or never will be. Returns true if it did. Poll lock. */
 bool soft_place_look(struct soft_cq *cq);
 

@@ -400,9 +400,10 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	}
 	/* data show that the peer is connected, if nothing else has shown it yet */
 	soft_ep_established(ep, cell->gen);
-	cq->place_held = !soft_ep_try(ep);
-	if (cq->place_held)
+	if (!soft_ep_try(ep)) {
+		soft_place_held(cq, true);
 		return false;
+	}
 	/*
 	 * It has to be the endpoint's own ring: otherwise the completion would be returned as an
 	 * event of another queue, which whoever frees the endpoint does not wait for

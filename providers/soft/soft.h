@@ -121,7 +121,7 @@ struct soft_cq {
 	bool waited, lost;
 	uint64_t waited_head;
 	bool place_hidden;     /* the cell at the head is hidden: its message waits. Poll lock; place.c */
-	bool place_held;       /* the service thread has hidden it, because it could not have the EP lock. Poll lock */
+	bool place_held;       /* by the service thread, which could not have the EP lock. Poll lock; a hint without it */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread uses it, so it must not be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */

@@ -354,8 +354,8 @@ static void others_are_served_when_the_peer_hangs_up(void)
 	others_are_served_when_the_peer(CLOSE, false);
 }
 
-/* The service thread takes the messages of a queue with a CNO. What it finds is not lost. */
-static void others_are_served_when_the_peer_sends(void)
+/* The service thread takes the messages of a queue with a CNO. What it finds is not lost, even if the peer goes. */
+static void others_are_served_when_the_peer_sends(bool goes)
 {
 	pid_t peer = thread_waits(WRITE, false);
 	DAT_CNO_HANDLE cno;
@@ -365,13 +365,28 @@ static void others_are_served_when_the_peer_sends(void)
 	REQUIRE_DAT(dat_evd_modify_cno(end.recv, cno), DAT_SUCCESS);
 	order(peer, SAY);
 	others_are_served();
+	if (goes) {
+		order(peer, CLOSE);
+		others_are_served();
+	}
 	order(peer, RELENT);
 	REQUIRE(pthread_join(stuck, NULL) == 0);
-	API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
+	if (!goes)
+		API_DTO(end.request, end.ep, 2, DAT_DTO_SUCCESS, SIZE);
 	CHECK_DAT(dat_cno_wait(cno, api_patience(), &from), DAT_SUCCESS);
 	API_DTO(end.recv, end.ep, 4, DAT_DTO_SUCCESS, 8);
 	check_kill(peer);
 	api_close();
+}
+
+static void others_are_served_when_the_peer_sends_and_stays(void)
+{
+	others_are_served_when_the_peer_sends(false);
+}
+
+static void others_are_served_when_the_peer_sends_and_goes(void)
+{
+	others_are_served_when_the_peer_sends(true);
 }
 
 static void *free_it(void *arg)
@@ -411,7 +426,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(others_are_served_when_the_peer_disconnects),
 	CHECK_TEST(others_are_served_when_it_disconnects_and_the_lock_is_biased),
 	CHECK_TEST(others_are_served_when_the_peer_hangs_up),
-	CHECK_TEST(others_are_served_when_the_peer_sends),
+	CHECK_TEST(others_are_served_when_the_peer_sends_and_stays),
+	CHECK_TEST(others_are_served_when_the_peer_sends_and_goes),
 	CHECK_TEST(a_region_is_not_freed_while_it_is_written_to),
 	CHECK_END
 };

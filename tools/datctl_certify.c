@@ -42,7 +42,7 @@ const char datctl_certify_help[] =
 	"\n"
 	"Exit status: 0 all programs succeeded, 1 one did not, or the file cannot be written.\n";
 
-enum { SECONDS = 3600, PATIENCE = 600, REPORTS = 60, LOOK_MS = 10, ARGUMENTS = 16, WIDTH = 64, LAST_LINE = 200 };
+enum { SECONDS = 3600, PATIENCE = 600, REPORTS = 60, LOOK_MS = 10, ARGUMENTS = 16, WIDTH = 68, LAST_LINE = 200 };
 
 struct certify {
 	const char *adapter, *output, *only, *patience;

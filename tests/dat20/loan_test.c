@@ -461,8 +461,9 @@ static void parent_is_forked(void)
 	DAT_EP_HANDLE changed[LENDERS], constant;
 	pthread_t thread[LENDERS];
 
-#ifdef __SANITIZE_THREAD__
-	printf("ok %d - a child that is forked while loans are made # SKIP this sanitizer knows no new threads in such a child\n",
+/* these sanitizers have locks and threads of their own, which such a child finds as the parent's threads left them */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+	printf("ok %d - a child that is forked while loans are made # SKIP the sanitizer hangs in such a child, or ends it\n",
 	       ++tests);
 	return;
 #endif

@@ -226,6 +226,12 @@ cmake_refuses_another_major()
 	! builds_with_cmake 7.0 >"$tap_dir/refused" 2>&1 && cat "$tap_dir/refused" && grep -q '"7.0"' "$tap_dir/refused"
 }
 
+cmake_refuses_an_unknown_component()
+{
+	! builds_with_cmake '0.1 COMPONENTS vipl udp' >"$tap_dir/refused" 2>&1 && cat "$tap_dir/refused" &&
+		grep -q 'OpenDAT has no component udp: ' "$tap_dir/refused" && builds_with_cmake '0.1 COMPONENTS dat dat2 datp vipl'
+}
+
 # The administrator's files are there, each says where it is copied to, and what it has is what the programs there read.
 files_for_an_administrator()
 {
@@ -289,6 +295,7 @@ else
 	tap 'install: the program that CMake built opens soft0' "$tap_dir/cmake/build/program"
 	tap 'install: the program of 2.0 that CMake built opens soft0' program_of_2_0_opens "$tap_dir/cmake/build/program2"
 	tap 'install: find_package(OpenDAT) of another major is refused' cmake_refuses_another_major
+	tap 'install: find_package(OpenDAT) with an unknown component is refused' cmake_refuses_an_unknown_component
 fi
 tap "install: the administrator's files are there" files_for_an_administrator
 tap 'install: uninstall leaves no file' uninstall_leaves_nothing

@@ -77,6 +77,9 @@ tests/dat.conf: Makefile
 	} > $@
 
 include tests/harness/local.mk
+# These first: they have the tests that take longest, and mostly wait, so others run beside them.
+include tests/conform/local.mk
+include tests/tools/local.mk
 include tests/install/local.mk
 include tests/abi/local.mk
 include tests/unit/local.mk
@@ -88,8 +91,6 @@ include tests/soft/local.mk
 include tests/api/local.mk
 include tests/dat20/local.mk
 include tests/vipl/local.mk
-include tests/tools/local.mk
-include tests/conform/local.mk
 include tests/man/local.mk
 include tests/debian/local.mk
 include tests/systems/local.mk

@@ -545,6 +545,12 @@ static void end_all(DAT_CLOSE_FLAGS how)
 	}
 }
 
+/* The peer had confirmed the accept before it was stopped, or the accept has ended with its event. */
+static bool is_settled(int i)
+{
+	return is_over(i) || api_state(ends[i].ep) == DAT_EP_STATE_CONNECTED;
+}
+
 /* All requests that have arrived are answered; an accept that is not confirmed ends with its event. */
 static void answer_all(bool rejects)
 {
@@ -552,7 +558,7 @@ static void answer_all(bool rejects)
 		accept_some(rejects);
 	for (int i = 0; i < EPS; i++)
 		if (busy[i] && api_state(ends[i].ep) == DAT_EP_STATE_COMPLETION_PENDING)
-			CHECK_SOON(is_over(i));
+			CHECK_SOON(is_settled(i));
 	end_all(DAT_CLOSE_ABRUPT_FLAG);
 }
 

@@ -71,14 +71,21 @@ static struct datp_bias **bucket_of(const _Atomic uint32_t *lock)
 	return &list.bucket[(at >> 4 ^ at >> 14) % BUCKETS];
 }
 
-/* Returns the link to a lock's bias, or to NULL if the lock is not biased. The list's lock is held. */
-static struct datp_bias **find_locked(const _Atomic uint32_t *lock)
+/*
+ * Takes the list's lock, and returns the link to the lock's bias. If the lock is not biased, releases the list's lock again, and
+ * returns NULL.
+ */
+static struct datp_bias **find_and_lock(const _Atomic uint32_t *lock)
 {
 	struct datp_bias **link = bucket_of(lock);
 
+	datp_lock(&list.lock);
 	while (*link && (*link)->lock != lock)
 		link = &(*link)->next;
-	return link;
+	if (*link)
+		return link;
+	datp_unlock(&list.lock);
+	return NULL;
 }
 
 void datp_bias_init(struct datp_bias *bias)
@@ -189,16 +196,12 @@ static void count_anew(struct datp_bias *bias, bool mine)
 
 bool bias_revoke(_Atomic uint32_t *lock)
 {
-	struct datp_bias **link, *bias;
+	struct datp_bias **link = find_and_lock(lock), *bias;
 	bool mine;
 
-	datp_lock(&list.lock);
-	link = find_locked(lock);
-	bias = *link;
-	if (!bias) {
-		datp_unlock(&list.lock);
+	if (!link)
 		return false;
-	}
+	bias = *link;
 	mine = datp_bias_mine(bias);
 	/* relaxed: the fence below orders it for the owner; the list's lock orders it for others */
 	atomic_store_explicit(&bias->owner, 0, memory_order_relaxed);
@@ -222,17 +225,13 @@ bool bias_revoke(_Atomic uint32_t *lock)
  */
 static bool bias_try(_Atomic uint32_t *lock)
 {
-	struct datp_bias **link, *bias;
+	struct datp_bias **link = find_and_lock(lock), *bias;
 	uintptr_t owner;
 	bool mine, inside;
 
-	datp_lock(&list.lock);
-	link = find_locked(lock);
-	bias = *link;
-	if (!bias) {
-		datp_unlock(&list.lock);
+	if (!link)
 		return false;
-	}
+	bias = *link;
 	mine = datp_bias_mine(bias);
 	/* relaxed, all: as in bias_revoke(). The owner that finds its name again has not left, or has not entered yet */
 	owner = atomic_load_explicit(&bias->owner, memory_order_relaxed);

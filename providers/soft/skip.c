@@ -303,11 +303,10 @@ static bool cq_is_late(const struct soft_cq *cq)
 
 static void late_serve(struct soft_cq *cq)
 {
-	bool there;
+	bool there = false;
 
 	/* if a peer holds up the thread that polls, the next tick tries again */
-	there = soft_cq_try(cq);
-	if (there) {
+	if (soft_cq_try(cq)) {
 		there = soft_skip_look(cq);
 		datp_unlock(soft_cq_lock(cq));
 	}

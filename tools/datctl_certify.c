@@ -114,7 +114,7 @@ static int await(const struct certify *c, pid_t pid, bool *late)
 	return status;
 }
 
-/* Returns the last line that the program has printed, malloced: what it says of all before it. NULL if there is none. */
+/* Returns a malloced copy of the last line that the program has printed, or NULL if it has printed nothing. */
 static char *last_line(const struct certify *c)
 {
 	char text[LAST_LINE + 1];
@@ -183,7 +183,7 @@ static void sum_up(struct certify *c, const char *line, const char *how)
 	c->summary = longer;
 }
 
-/* Returns how datconform has ended, and what it has found, malloced. Frees the text without that. */
+/* Returns a malloced text: how datconform has ended, and its last line, which sums up its results. Frees `how`. */
 static char *with_verdict(const struct certify *c, char *how)
 {
 	char *verdict = last_line(c), *longer;

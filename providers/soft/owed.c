@@ -140,7 +140,10 @@ static void srq_again(struct soft_ep *ep)
 	datp_unlock(&ep->base.lock);
 }
 
-/* Takes the next endpoint from *index on to which something is owed, and what that is. Returns NULL if there is none. */
+/*
+ * Returns the next endpoint, from *index on, to which the service thread owes something, or NULL. *what and *end become what it
+ * owes, which is not noted at the endpoint any more.
+ */
 static struct soft_ep *owed_next(struct soft_ia *ia, uint32_t *index, uint32_t *what, struct soft_owed_end *end)
 {
 	struct soft_ep *ep = NULL;

@@ -30,7 +30,7 @@ static struct plan {
 	uint64_t bound_ms; /* its peer_timeout */
 	enum what what;
 	size_t wide, file; /* the lengths of the region and of the file */
-	bool is_fitted; /* the request is as long as this machine's speed demands, and not as the region */
+	bool is_fitted; /* the length of the request follows this machine's speed; else it is that of the region */
 } plan;
 
 static struct api_end end;

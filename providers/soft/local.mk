@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The soft provider: shared memory between the processes of one user on one host.
+# libsoft_core is its code as a library of libtool's own, from which the plugin and the tests of its internals are linked.
+noinst_LTLIBRARIES += libsoft_core.la
 plugin_LTLIBRARIES += libdatsoft.la
-libdatsoft_la_SOURCES = \
+libdatsoft_la_SOURCES =
+libdatsoft_la_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -avoid-version -shared
+libdatsoft_la_LIBADD = libsoft_core.la libdatp.la
+libsoft_core_la_SOURCES = \
 	fence/fence_others.h \
 	log/limit.h \
 	log/limited.c log/limited.h \
@@ -53,7 +58,5 @@ libdatsoft_la_SOURCES = \
 	providers/soft/withheld.c providers/soft/withheld.h \
 	providers/soft/window.c providers/soft/window.h \
 	providers/soft/xfer.c providers/soft/xfer.h
-libdatsoft_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
-libdatsoft_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
-libdatsoft_la_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -avoid-version -shared
-libdatsoft_la_LIBADD = libdatp.la
+libsoft_core_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"'
+libsoft_core_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden

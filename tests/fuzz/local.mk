@@ -44,7 +44,7 @@ EXTRA_DIST += tests/fuzz/conf_fuzz.c tests/fuzz/conf_fuzz.sh tests/fuzz/conf.dic
 
 # The handshake of the soft provider. The provider's sources are compiled anew with sanitizers; libdatp is linked as it is, without.
 HANDSHAKE_FUZZ_FILES = tests/fuzz/handshake_fuzz.c tests/soft/hostile/hostile.c \
-	$(filter log/%.c providers/soft/%.c,$(libdatsoft_la_SOURCES))
+	$(filter log/%.c providers/soft/%.c,$(libsoft_core_la_SOURCES))
 if HAVE_LIBFUZZER
 if !SANITIZED
 if NATIVE
@@ -52,7 +52,7 @@ check_DATA += tests/fuzz/handshake_fuzz
 endif
 endif
 endif
-tests/fuzz/handshake_fuzz: $(HANDSHAKE_FUZZ_FILES) tests/soft/hostile/hostile.h $(libdatsoft_la_SOURCES) libdatp_core.la libdat.la
+tests/fuzz/handshake_fuzz: $(HANDSHAKE_FUZZ_FILES) tests/soft/hostile/hostile.h $(libsoft_core_la_SOURCES) libdatp_core.la libdat.la
 	$(AM_V_at)$(MKDIR_P) tests/fuzz
 	$(AM_V_GEN)$(LIBTOOL) $(AM_LIBTOOLFLAGS) --tag=CC --mode=link --silent $(FUZZ_CC) -std=gnu11 -D_GNU_SOURCE= \
 		-DDATP_PLUGIN_VERSION='"$(PACKAGE_VERSION)"' -I. -I$(srcdir) -I$(srcdir)/include -I$(srcdir)/tests/harness \

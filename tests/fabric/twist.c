@@ -40,9 +40,11 @@ int rdma_disconnect(struct rdma_cm_id *id)
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	int (*real)(struct ibv_qp *, struct ibv_qp_attr *, int);
+	bool halts = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR, ends = halts && !twist_is_halted(qp->qp_num);
+	int rc;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_modify_qp");
-	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR) {
+	if (halts) {
 		twist_qp_halts(qp);
 		void (*call)(void) = atomic_exchange(&twist.at_halt, NULL);
 
@@ -60,7 +62,10 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		if (attr->min_rnr_timer == 0)
 			atomic_fetch_add(&twist.idle_timers, 1);
 	}
-	return real(qp, attr, mask);
+	rc = real(qp, attr, mask);
+	if (!rc && ends && qp->srq && atomic_load(&twist.last_wqe))
+		twist_tell(qp->qp_num, IBV_EVENT_QP_LAST_WQE_REACHED);
+	return rc;
 }
 
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
@@ -304,6 +309,7 @@ static struct {
 		struct ibv_wc wc;
 		uint64_t due_ms;
 		int looks; /* asynchronous events that had been asked for when the completion came */
+		bool found; /* an earlier poll would have found it */
 	} one[LATE];
 	unsigned int count;
 } late = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -325,9 +331,34 @@ static bool is_held(const struct late *one)
 	       one->looks == atomic_load(&looks) && !twist_is_halted(one->wc.qp_num);
 }
 
+/* Returns true for a failed request whose asynchronous event comes first. */
+static bool is_preceded(const struct late *one)
+{
+	return atomic_load(&twist.fatal_first) && one->wc.status != IBV_WC_SUCCESS && one->wc.status != IBV_WC_WR_FLUSH_ERR &&
+	       !one->found && !twist_has_ended(one->wc.qp_num);
+}
+
+/* For `fails`: the completion of a request gets that status. */
+static void fail(struct ibv_wc *wc)
+{
+	int fails = wc->opcode & IBV_WC_RECV ? 0 : atomic_exchange(&twist.fails, 0);
+
+	if (fails)
+		wc->status = (enum ibv_wc_status)fails;
+}
+
 static bool is_due(const struct late *one)
 {
-	return !is_held(one) && (!lateness(&one->wc) || one->due_ms <= twist_now_ms());
+	return !is_held(one) && !is_preceded(one) && (!lateness(&one->wc) || one->due_ms <= twist_now_ms());
+}
+
+/* Returns true if one of the first `n` completions is of the same queue pair, and so has to be found before this one. */
+static bool is_behind_locked(const struct late *one, unsigned int n)
+{
+	for (unsigned int i = 0; i < n && atomic_load(&twist.fatal_first); i++)
+		if (late.one[i].cq == one->cq && late.one[i].wc.qp_num == one->wc.qp_num)
+			return true;
+	return false;
 }
 
 static int late_take_locked(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
@@ -336,10 +367,12 @@ static int late_take_locked(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	int got = 0;
 
 	for (unsigned int i = 0; i < late.count; i++)
-		if (late.one[i].cq == cq && got < n && is_due(&late.one[i]))
+		if (late.one[i].cq == cq && got < n && is_due(&late.one[i]) && !is_behind_locked(&late.one[i], left))
 			wc[got++] = late.one[i].wc;
 		else
 			late.one[left++] = late.one[i];
+	for (unsigned int i = 0; i < left; i++)
+		late.one[i].found |= late.one[i].cq == cq;
 	late.count = left;
 	return got;
 }
@@ -347,7 +380,7 @@ static int late_take_locked(const struct ibv_cq *cq, int n, struct ibv_wc *wc)
 static int poll_late(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	bool some = atomic_load(&twist.late_ms) || atomic_load(&twist.flush_late_ms) ||
-		    atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC;
+		    atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC || atomic_load(&twist.fatal_first);
 	int got = 0;
 
 	pthread_mutex_lock(&late.lock);
@@ -357,8 +390,11 @@ static int poll_late(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 		one->cq = cq;
 		one->due_ms = twist_now_ms() + (uint64_t)lateness(&one->wc);
 		one->looks = atomic_load(&looks);
-		if (is_held(one))
+		one->found = false;
+		fail(&one->wc);
+		if (is_held(one) || is_preceded(one))
 			twist_tell(one->wc.qp_num, IBV_EVENT_QP_FATAL);
+		atomic_fetch_add(&twist.fatal_told, is_preceded(one));
 	}
 	if (late.count)
 		got = late_take_locked(cq, n, wc);
@@ -426,12 +462,9 @@ static int poll_failing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	if (!got)
 		got = poll_losing(cq, n, wc);
 	for (int i = 0; i < got; i++) {
-		int fails = wc[i].opcode & IBV_WC_RECV ? 0 : atomic_exchange(&twist.fails, 0);
-
 		if (wc[i].status == IBV_WC_SUCCESS && wc[i].opcode == IBV_WC_RDMA_READ)
 			atomic_fetch_sub(&twist.reading, 1);
-		if (fails)
-			wc[i].status = (enum ibv_wc_status)fails;
+		fail(&wc[i]);
 	}
 	return got;
 }
@@ -485,7 +518,7 @@ static int refusal(struct ibv_qp *qp)
 		ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 	}
 	if (says || !qp || !atomic_load(&twist.dead_post) || !twist_is_dead(qp))
-		return says;
+		return says == ENOMEM ? twist_says(says) : says;
 	atomic_fetch_add(&twist.dead_refused, 1);
 	return twist_says(atomic_load(&twist.dead_post));
 }
@@ -573,14 +606,23 @@ static int arm_twisted(struct ibv_cq *cq, int solicited)
 	return arm_real(cq, solicited);
 }
 
-/* Posts an RDMA Write without its fence, as cxgb4 does. */
+/* Returns true if the device ignores the fence of the request: cxgb4 waits at that of a send only. */
+static bool is_unfenced(const struct ibv_send_wr *wr)
+{
+	if (!(wr->send_flags & IBV_SEND_FENCE))
+		return false;
+	return (wr->opcode == IBV_WR_RDMA_WRITE && atomic_load(&twist.unfenced)) ||
+	       (wr->opcode == IBV_WR_RDMA_READ && atomic_load(&twist.unfenced_reads));
+}
+
+/* Posts a request without its fence. A read is among those that `reading` counts. */
 static int post_unfenced(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct ibv_send_wr bare = *wr;
 	int rc;
 
 	bare.send_flags &= ~(unsigned int)IBV_SEND_FENCE;
-	atomic_fetch_add(&twist.overtaken, atomic_load(&twist.reading) > 0);
+	atomic_fetch_add(&twist.overtaken, atomic_load(&twist.reading) > (wr->opcode == IBV_WR_RDMA_READ));
 	rc = post_device(qp, &bare, bad);
 	*bad = wr;
 	return rc;
@@ -644,7 +686,7 @@ static bool inlines_too_much(const struct ibv_send_wr *wr)
 /* Posts as those switches say that concern a single post. */
 static int post_changed(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	if (atomic_load(&twist.unfenced) && wr->opcode == IBV_WR_RDMA_WRITE && (wr->send_flags & IBV_SEND_FENCE))
+	if (is_unfenced(wr))
 		return post_unfenced(qp, wr, bad);
 	if (twist_here.takes && twist_here.takes < twist_here.chain)
 		return post_some(qp, wr, bad);
@@ -710,13 +752,14 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int entries, void *conte
 
 /*
  * IBV_EVENT_QP_LAST_WQE_REACHED says that all completions of a queue pair can be polled. While completions are late that is not
- * true, so this drops the event, which rxe has since Linux 6.12.
+ * true, so this drops the event, which rxe has since Linux 6.12; and if that event is made up it comes once.
  */
 static int real_event(struct ibv_context *verbs, struct ibv_async_event *event)
 {
 	int rc = twist_real_event(verbs, event);
 
-	if (rc || event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED || !atomic_load(&twist.late_ms))
+	if (rc || event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED ||
+	    (!atomic_load(&twist.late_ms) && !atomic_load(&twist.last_wqe)))
 		return rc;
 	ibv_ack_async_event(event);
 	errno = EAGAIN;

@@ -34,7 +34,8 @@ extern struct twist {
 	_Atomic bool no_bind;		/* the driver cannot bind the windows that it makes */
 	_Atomic bool reads_unsaid;	/* the device does not report how many RDMA Reads all its queue pairs can have together */
 	_Atomic uint64_t message;	/* the port reports a longest message of this value less one; 0: its own */
-	_Atomic unsigned int deepest;	/* no attribute has this limit: a queue pair with more receives is refused; 0: no limit */
+	_Atomic int deepest; /* no attribute has this limit: a queue pair with more receives is refused with E2BIG; 0: no limit */
+	_Atomic uint64_t wide; /* likewise: one whose send queue takes more bytes is refused with ENOMEM; 0: no limit */
 	/* paths have an MTU of 256, and the driver refuses to inline more than that */
 	_Atomic bool inline_mtu;
 	_Atomic int reads;		/* the device reports this many RDMA Reads for a queue pair; 0: its own number */
@@ -52,10 +53,11 @@ extern struct twist {
 	_Atomic int held_ms;
 	_Atomic int late_ms; /* a poll finds a completion only after this time, or when this is 0 again */
 	/*
-	 * `unfenced`: the device ignores the fence of an RDMA Write. `overtaken` counts such writes that were posted while RDMA
+	 * `unfenced`: the device ignores the fence of an RDMA Write. `overtaken` counts such requests that were posted while RDMA
 	 * Reads of this process had not completed; `reading` is the number of those reads.
 	 */
 	_Atomic bool unfenced;
+	_Atomic bool unfenced_reads; /* the same for an RDMA Read */
 	_Atomic int overtaken, reading;
 	_Atomic int flush_late_ms; /* the same for flushed completions only */
 	_Atomic int flush;	   /* enum twist_flush: which flushed completions the device does not report */
@@ -87,6 +89,12 @@ extern struct twist {
 	 * lost, that its peer in this process has posted a request.
 	 */
 	_Atomic bool comm_est;
+	/* The device reports by IBV_EVENT_QP_LAST_WQE_REACHED that a stopped queue pair takes no more receives of its SRQ */
+	_Atomic bool last_wqe;
+	_Atomic int last_told; /* count: such events that the program has acknowledged */
+	/* The device reports a failed request by IBV_EVENT_QP_FATAL first, and the poll that would find its completion does not */
+	_Atomic bool fatal_first;
+	_Atomic int fatal_told; /* count: such events */
 	_Atomic bool extra_event; /* each event of a completion channel comes once more, after the next arming */
 	_Atomic int extra_events; /* count: such events */
 	_Atomic bool unconfirmed; /* the active side's confirmation of a connection is lost */
@@ -121,7 +129,8 @@ extern struct twist {
 	_Atomic uint64_t cut_off_ms;	/* when a thread in `never_connects` was cancelled, which posts `open` */
 } twist;
 
-enum twist_refusal { TWIST_ERRNO, TWIST_MINUS, TWIST_MINUS_ONE };
+/* EINVAL_FULL: for a queue that is full the driver returns EINVAL */
+enum twist_refusal { TWIST_ERRNO, TWIST_MINUS, TWIST_MINUS_ONE, TWIST_EINVAL_FULL };
 
 /*
  * NEVER_SQ: requests that are posted in the error state. PART: every second flushed receive. BY_ASYNC: it reports the completions

@@ -39,6 +39,8 @@ int twist_says(int rc)
 	case TWIST_MINUS_ONE:
 		errno = rc;
 		return -1;
+	case TWIST_EINVAL_FULL:
+		return rc == ENOMEM ? EINVAL : rc;
 	default:
 		return rc;
 	}
@@ -52,13 +54,22 @@ static bool refuse(int error)
 	return false;
 }
 
+/* The bytes of a send queue, whose requests are multiples of 64 bytes, with 16 bytes for each segment and 32 for the rest. */
+static uint64_t send_bytes(const struct ibv_qp_cap *cap)
+{
+	return (uint64_t)cap->max_send_wr * ((32 + 16 * (uint64_t)cap->max_send_sge + 63) / 64 * 64);
+}
+
 bool twist_grants_qp(const struct ibv_qp_init_attr *attr)
 {
 	const struct ibv_qp_cap *cap = &attr->cap;
 	int sge = atomic_load(&twist.sge), inlines = atomic_load(&twist.inlines);
+	uint64_t wide = atomic_load(&twist.wide);
 
-	if (atomic_load(&twist.deepest) && cap->max_recv_wr > atomic_load(&twist.deepest))
+	if (atomic_load(&twist.deepest) && cap->max_recv_wr > (uint32_t)atomic_load(&twist.deepest))
 		return refuse(E2BIG);
+	if (wide && send_bytes(cap) > wide)
+		return refuse(ENOMEM);
 	if (atomic_load(&twist.no_srq) && attr->srq)
 		return refuse(EOPNOTSUPP);
 	if (atomic_load(&twist.needs_receives) && !attr->srq && !cap->max_recv_wr)

@@ -115,7 +115,8 @@ static struct device *device_of_locked(const struct ibv_context *verbs)
 
 static bool makes_events(void)
 {
-	return getenv("TWIST_RESET") || atomic_load(&twist.comm_est) || atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC;
+	return getenv("TWIST_RESET") || atomic_load(&twist.comm_est) || atomic_load(&twist.last_wqe) ||
+	       atomic_load(&twist.fatal_first) || atomic_load(&twist.flush) == TWIST_FLUSH_BY_ASYNC;
 }
 
 /* The FIFO is opened for both directions, so that it is not readable when its writer has gone. */
@@ -264,6 +265,7 @@ bool twist_ack(const struct ibv_async_event *event)
 	pthread_mutex_lock(&lock);
 	handled[handled_at] = NULL;
 	pthread_mutex_unlock(&lock);
+	atomic_fetch_add(&twist.last_told, event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED);
 	invented = NULL;
 	return true;
 }

@@ -33,11 +33,14 @@ static const struct word {
 	{ "clean_on_destroy", &twist.cleans, FLAG, 0 },
 	{ "trap_on_destroy", &twist.dead_fatal, FLAG, 0 },
 	{ "no_fence_write", &twist.unfenced, FLAG, 0 },
+	{ "no_fence_read", &twist.unfenced_reads, FLAG, 0 },
 	{ "inline_mtu", &twist.inline_mtu, FLAG, 0 },
 	{ "no_inline_copy", &twist.no_inline_copy, FLAG, 0 },
 	{ "keys_random", &twist.keys, VALUE, TWIST_KEYS_RANDOM },
 	{ "comm_est", &twist.comm_est, FLAG, 0 },
 	{ "extra_event", &twist.extra_event, FLAG, 0 },
+	{ "last_wqe", &twist.last_wqe, FLAG, 0 },
+	{ "fatal_before_cqe", &twist.fatal_first, FLAG, 0 },
 	{ "reset_on_err", &twist.held_ms, VALUE, 5 },
 	{ "dead_post", &twist.dead_post, NUMBER, 0 },
 	{ "flush_never_sq", &twist.flush, VALUE, TWIST_FLUSH_NEVER_SQ },
@@ -54,10 +57,13 @@ static const struct word {
 	{ "counts", &twist.says_reads, NUMBER, 1 },
 	{ "msg", &twist.message, WIDE, 1 },
 	{ "mr_limit", &twist.longest, WIDE, 0 },
+	{ "e2big", &twist.deepest, NUMBER, 0 },
+	{ "wide", &twist.wide, WIDE, 0 },
 	{ "no_resize", &twist.resize_fails, VALUE, EOPNOTSUPP },
 	{ "busy_resize", &twist.resize_fails, VALUE, EBUSY },
 	{ "says_minus", &twist.says, VALUE, TWIST_MINUS },
 	{ "says_minus1", &twist.says, VALUE, TWIST_MINUS_ONE },
+	{ "einval_full", &twist.says, VALUE, TWIST_EINVAL_FULL },
 };
 
 _Noreturn static void unknown(const char *word)

@@ -14,6 +14,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_devices.h \
 	providers/rdma/rdma_end.h \
 	providers/rdma/rdma_fast.h \
+	providers/rdma/rdma_fit.h \
 	providers/rdma/rdma_fork.h \
 	providers/rdma/rdma_gid.h \
 	providers/rdma/rdma_defer.h \
@@ -39,6 +40,7 @@ RDMA_SOURCES = \
 	providers/rdma/rdma_devices.c \
 	providers/rdma/rdma_end.c \
 	providers/rdma/rdma_fast20.c \
+	providers/rdma/rdma_fit.c \
 	providers/rdma/rdma_fork.c \
 	providers/rdma/rdma_gid.c \
 	providers/rdma/rdma_defer.c \

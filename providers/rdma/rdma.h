@@ -443,6 +443,7 @@ struct rdma_ia {
 	_Atomic uint32_t null_lock;
 	_Atomic uint32_t qp_lock; /* a leaf */
 	struct rdma_ep *eps;	  /* the endpoints that have a queue pair (qp_lock) */
+	struct ibv_qp_cap accepted; /* the device has taken a queue pair that deep and wide (qp_lock) */
 	struct datp_lmr_table lmrs;
 	DAT_NAMED_ATTR named[13 + RDMA_QUIRKS];
 	int named_count;

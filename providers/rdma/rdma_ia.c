@@ -8,6 +8,7 @@
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_device.h"
+#include "rdma_fit.h"
 #include "rdma_fork.h"
 #include "rdma_gid.h"
 #include "rdma_ia.h"
@@ -15,7 +16,6 @@
 #include "rdma_named.h"
 #include "rdma_parts.h"
 #include "rdma_pipe.h"
-#include "rdma_qp.h"
 #include "rdma_timer.h"
 #include "rdma_wire.h"
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "rdma_cm.h"
 #include "rdma_end.h"
 #include "rdma_cq.h"
+#include "rdma_fit.h"
 #include "rdma_ia.h"
 #include "rdma_mr.h"
 #include "rdma_mw.h"

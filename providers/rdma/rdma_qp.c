@@ -10,6 +10,7 @@
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_defer.h"
+#include "rdma_fit.h"
 #include "rdma_ia.h"
 #include "rdma_post.h"
 #include "rdma_qp.h"
@@ -52,18 +53,7 @@ static void qp_unlist(struct rdma_ia *ia, struct rdma_ep *ep)
 	datp_unlock(&ia->qp_lock);
 }
 
-/* ------------------------------------------------------------------ what a send queue holds */
-
-/* Returns how many segments one read may have on this device. */
-static int read_segments(const struct rdma_ia *ia)
-{
-	return ia->dev.max_sge_rd > 0 ? ia->dev.max_sge_rd : 1;
-}
-
-int32_t rdma_request_wrs(const struct rdma_ia *ia)
-{
-	return rdma_count((int64_t)ia->dev.max_qp_wr - RDMA_SPARE_WR);
-}
+/* ------------------------------------------------------------------ queue pairs */
 
 /*
  * A queue pair's completions go to one CQ, which on some devices (rxe) has fewer entries than a
@@ -75,61 +65,6 @@ static uint32_t entries_for(const struct rdma_ia *ia, uint32_t need)
 {
 	return need < (uint32_t)ia->dev.max_cqe ? need : (uint32_t)ia->dev.max_cqe;
 }
-
-/*
- * Returns how many work requests a send queue for these attributes needs. Any request may be a read that is split into as
- * many parts as possible.
- */
-static int64_t wrs_of(const struct datp_ep_attr *attr, int read_sge)
-{
-	return (int64_t)attr->max_request_dtos * rdma_read_pieces(attr->max_rdma_read_iov, read_sge);
-}
-
-static void say_too_many(const struct rdma_ia *ia, const struct datp_ep_attr *attr, int64_t need)
-{
-	int32_t most = rdma_request_wrs(ia), each = read_segments(ia);
-
-	datp_log(2,
-		 "%s: max_request_dtos %d with max_rdma_read_iov %d takes %lld work requests of a "
-		 "send queue of verbs device %s, which has %d, because one of its reads goes into %d "
-		 "segment%s: ask for at most %d requests, or %d segments",
-		 ia->base.name, attr->max_request_dtos, attr->max_rdma_read_iov, (long long)need,
-		 ibv_get_device_name(ia->verbs->device), most, each, each == 1 ? "" : "s",
-		 most / rdma_read_pieces(attr->max_rdma_read_iov, each),
-		 most / attr->max_request_dtos * each);
-}
-
-enum datp_err rdma_ep_fit(struct datp_ia *base, struct datp_ep_attr *attr,
-			  const struct datp_ep_attr *asked)
-{
-	const struct rdma_ia *ia = rdma_ia(base);
-	int32_t most = rdma_request_wrs(ia);
-	int each = read_segments(ia);
-	int32_t fits;
-	int64_t need;
-
-	if (attr->max_request_dtos < 1)
-		return DATP_ERR_PARAM; /* the device has no requests at all */
-	/*
-	 * attributes that the program leaves to us are lowered, the segments first, because few
-	 * programs read into many
-	 */
-	if (!asked->max_rdma_read_iov)
-		attr->max_rdma_read_iov = rdma_least((int64_t)(most / attr->max_request_dtos) * each,
-						     attr->max_rdma_read_iov);
-	if (!asked->max_request_dtos) {
-		fits = rdma_least(most / rdma_read_pieces(attr->max_rdma_read_iov, each),
-				  attr->max_request_dtos);
-		attr->max_request_dtos = fits ? fits : 1;
-	}
-	need = wrs_of(attr, each);
-	if (need <= most)
-		return DATP_OK;
-	say_too_many(ia, attr, need);
-	return DATP_ERR_PARAM;
-}
-
-/* ------------------------------------------------------------------ queue pairs */
 
 static struct rdma_cqset *set_of(struct rdma_ia *ia, struct datp_evd *evd)
 {
@@ -160,12 +95,6 @@ static void release_receives(struct rdma_ep *ep)
 		rdma_cqset_release(ep->recv_set, ep->recv_cq, ep->recv_need);
 }
 
-/* Returns the length of the send queue. rdma_ep_fit() has checked that the device has queues of that length. */
-static uint32_t send_depth(const struct rdma_ep *ep)
-{
-	return (uint32_t)wrs_of(&ep->base.attr, ep->read_sge) + RDMA_SPARE_WR;
-}
-
 /*
  * Reserves an entry of a CQ for each work request that the queues can hold: when a connection ends, all requests are
  * flushed, also those that complete without an event if they succeed.
@@ -177,7 +106,7 @@ static enum datp_err reserve_cqs(struct rdma_ia *ia, struct rdma_ep *ep)
 
 	ep->recv_set = set_of(ia, ep->base.recv_evd);
 	ep->send_set = set_of(ia, ep->base.request_evd);
-	ep->send_need = entries_for(ia, send_depth(ep));
+	ep->send_need = entries_for(ia, rdma_send_depth(&ep->base.attr, ep->read_sge));
 	together = ep->recv_set == ep->send_set;
 	err = reserve_receives(ep, together ? ep->send_need : 0);
 	if (err)
@@ -198,18 +127,8 @@ static void release_cqs(struct rdma_ep *ep)
 	rdma_cqset_release(ep->send_set, ep->send_cq, ep->send_need);
 }
 
-static uint32_t largest(int32_t a, int32_t b, int32_t c)
-{
-	int32_t most = a > b ? a : b;
-
-	most = most > c ? most : c;
-	return most > 0 ? (uint32_t)most : 1;
-}
-
 static void fill_init(struct rdma_ep *ep, struct ibv_qp_init_attr *init)
 {
-	const struct datp_ep_attr *attr = &ep->base.attr;
-
 	*init = (struct ibv_qp_init_attr){
 		.qp_context = ep,
 		.send_cq = ep->send_cq->cq,
@@ -217,11 +136,9 @@ static void fill_init(struct rdma_ep *ep, struct ibv_qp_init_attr *init)
 		.srq = ep->base.srq ? ((struct rdma_srq *)ep->base.srq)->srq : NULL,
 		.qp_type = IBV_QPT_RC,
 	};
-	init->cap.max_send_wr = send_depth(ep);
-	init->cap.max_recv_wr = ep->base.srq ? 0 : (uint32_t)attr->max_recv_dtos;
-	init->cap.max_send_sge =
-		largest(attr->max_request_iov, attr->max_rdma_read_iov, attr->max_rdma_write_iov);
-	init->cap.max_recv_sge = ep->base.srq ? 0 : largest(attr->max_recv_iov, 1, 1);
+	rdma_fit_cap(&ep->base.attr, ep->read_sge, &init->cap);
+	if (ep->base.srq)
+		init->cap.max_recv_wr = init->cap.max_recv_sge = 0;
 }
 
 /* Returns the next lower power of two, and finally 0. */
@@ -384,7 +301,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	enum datp_err err;
 	int why;
 
-	ep->read_sge = read_segments(ia);
+	ep->read_sge = rdma_read_segments(ia);
 	err = reserve_cqs(ia, ep);
 	if (err)
 		return err;

@@ -11,9 +11,6 @@ static inline int rdma_read_pieces(int segments, int read_sge)
 	return (segments + read_sge - 1) / read_sge;
 }
 
-/* Returns how many work requests of a program a queue pair can hold, beside the provider's own. */
-int32_t rdma_request_wrs(const struct rdma_ia *ia);
-enum datp_err rdma_ep_fit(struct datp_ia *ia, struct datp_ep_attr *attr, const struct datp_ep_attr *asked);
 enum datp_err rdma_ep_create(struct datp_ep *ep);
 enum datp_err rdma_ep_modify(struct datp_ep *ep, const struct datp_ep *next);
 enum datp_err rdma_ep_reset(struct datp_ep *ep);

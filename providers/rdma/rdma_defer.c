@@ -9,8 +9,9 @@
  * first message has arrived, or hold_ms have passed.
  *
  * A fence. Some devices ignore the fence of an RDMA Write, which then may send memory that an
- * earlier RDMA Read is still to fill. So the Write is deferred until that read has completed, and what
- * is posted after the Write is deferred behind it.
+ * earlier RDMA Read is still to fill; or that of an RDMA Read, whose peer then may read memory that it
+ * shares with the sink of an earlier one. So the request is deferred until that read has completed, and
+ * what is posted after it is deferred behind it.
  *
  * Invariant: while rdma_ep.deferral is DEFER_FIRST_MESSAGE or DEFER_FENCED, the deferred requests are in
  * the order of their posts, and no later request is on the queue pair; with DEFER_FIRST_MESSAGE
@@ -36,6 +37,14 @@ void rdma_defer_begin_locked(struct rdma_ep *ep)
 	ep->defer_until_us = datp_clock_us() + (uint64_t)ia->opt.hold_ms * MS;
 }
 
+/* Returns true if the device does not wait at the fence of such a request. */
+static bool ignores_fence(const struct rdma_ia *ia, enum ibv_wr_opcode opcode)
+{
+	if (opcode == IBV_WR_RDMA_READ)
+		return rdma_has(ia, RDMA_READS_UNFENCED) || rdma_has(ia, RDMA_FENCE_READS);
+	return opcode == IBV_WR_RDMA_WRITE && rdma_has(ia, RDMA_WRITES_UNFENCED);
+}
+
 /*
  * Returns true if the device may execute this request before a read that it has to wait for. Reads complete in the order
  * of their posts, so only the last read before the request counts. If `overtook` is set, that read has completed, and only
@@ -46,8 +55,7 @@ static bool overtakes_a_read_locked(struct rdma_ep *ep, const struct ibv_send_wr
 	const struct datp_wqe *wqe = (const struct datp_wqe *)(uintptr_t)wr->wr_id;
 	const struct datp_wq *sq = &ep->base.sq;
 
-	if (wr->opcode != IBV_WR_RDMA_WRITE || !(wr->send_flags & IBV_SEND_FENCE) ||
-	    !rdma_has(rdma_ep_ia(ep), RDMA_WRITES_UNFENCED))
+	if (!(wr->send_flags & IBV_SEND_FENCE) || !ignores_fence(rdma_ep_ia(ep), wr->opcode))
 		return false;
 	for (uint32_t s = wqe->seq; s != sq->finished; s--)
 		if (sq->ring[(s - 1) & sq->mask].op == DATP_RDMA_READ)
@@ -117,7 +125,7 @@ static void release_locked(struct rdma_ep *ep)
 		return;
 	}
 	/* the program's post has succeeded, so the request is flushed, with those after it */
-	datp_log(1, "%s: the device refuses a request that was deferred, see hold_ms and quirk=writes_unfenced; "
+	datp_log(1, "%s: the device refuses a request that was deferred, see hold_ms and the quirks of fences; "
 		    "its connection is ended",
 		 ep->base.obj.ia->name);
 	rdma_qp_stop_locked(ep);

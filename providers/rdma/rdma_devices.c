@@ -60,6 +60,8 @@ static const struct quirk quirks[RDMA_QUIRKS] = {
 			      "inline data may be no longer than the path's MTU" },
 	[RDMA_WRITES_UNFENCED] = { SHOWN "writes_unfenced", true,
 				   "an RDMA Write with a fence may overtake an earlier RDMA Read" },
+	[RDMA_READS_UNFENCED] = { SHOWN "reads_unfenced", true,
+				  "an RDMA Read with a fence may begin before an earlier RDMA Read is done" },
 	[RDMA_READS_UNSAID] = { SHOWN "reads_unsaid", true,
 				"a side does not learn how many RDMA Reads its peer allows" },
 	[RDMA_SHORT_FLUSHED] = { SHOWN "short_flushed", true,
@@ -156,10 +158,10 @@ static const struct device devices[] = {
 		.vendor = 0x1425,
 		/*
 		 * rdma-core, providers/cxgb4/qp.c, c4iw_post_send(): only a send has its fence told to
-		 * the device (FW_RI_READ_FENCE_FLAG). That of a read is not needed, see fence_of().
+		 * the device (FW_RI_READ_FENCE_FLAG).
 		 * Linux, drivers/infiniband/hw/cxgb4/cm.c, c4iw_connect(): the firmware connects.
 		 */
-		.has = ONE(WRITES_UNFENCED),
+		.has = ONE(WRITES_UNFENCED) | ONE(READS_UNFENCED),
 		.lacks = ONE(CONNECT_BLOCKS),
 	},
 	{

@@ -267,20 +267,17 @@ static inline __attribute__((always_inline)) enum datp_err submit(struct rdma_ep
 	return result(ep, &ep->base.sq, ibv_post_send(ep->qp, wr, &bad));
 }
 
-enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr)
+/* The send queue of siw hangs at a read with a fence, so the provider has waited for the reads before it. */
+static void drop_fence(struct rdma_ep *ep, struct ibv_send_wr *wr)
 {
-	return submit(ep, wr);
+	if (wr->opcode == IBV_WR_RDMA_READ && rdma_has(rdma_ep_ia(ep), RDMA_FENCE_READS))
+		wr->send_flags &= ~(unsigned int)IBV_SEND_FENCE;
 }
 
-/*
- * A fence waits for the reads before it. If a read cannot have a fence, the fence is left out: in
- * iWARP reads are answered in order, and the answers arrive in that order.
- */
-static unsigned int fence_of(const struct rdma_ia *ia, enum ibv_wr_opcode opcode)
+enum datp_err rdma_post_request(struct rdma_ep *ep, struct ibv_send_wr *wr)
 {
-	if (opcode == IBV_WR_RDMA_READ && rdma_has(ia, RDMA_FENCE_READS))
-		return 0;
-	return IBV_SEND_FENCE;
+	drop_fence(ep, wr);
+	return submit(ep, wr);
 }
 
 /*
@@ -313,8 +310,10 @@ post_filled(struct datp_ep *base, struct datp_wqe *wqe, const struct datp_sge *i
 	wr->opcode = opcode;
 	wr->send_flags = signal_of(ep, wqe);
 	if (wqe->post_flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) {
-		wr->send_flags |= fence_of(rdma_ia(base->obj.ia), opcode);
+		wr->send_flags |= IBV_SEND_FENCE;
 		rdma_defer_fence_locked(ep, wr);
+		if (!rdma_defers_locked(ep))
+			drop_fence(ep, wr);
 	}
 	if ((opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
 	    (wqe->post_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))

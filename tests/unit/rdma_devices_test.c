@@ -65,6 +65,7 @@ static void line_of_a_part_is_of_no_other_part(void)
 	CHECK(!rdma_has(&ia, RDMA_REGION_LIMIT));
 	/* a line of all parts */
 	CHECK_HAS_STR(shown(RDMA_WRITES_UNFENCED), "on, by Chelsio: ");
+	CHECK_HAS_STR(shown(RDMA_READS_UNFENCED), "on, by Chelsio: ");
 	CHECK(rdma_longest_region(&ia) == UINT64_MAX);
 	/* the vendor's number does not count over another transport */
 	REQUIRE(opened(&ib_kind, CHELSIO, 0x5410, "dev0 1"));

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "api.h"
 #include "twist.h"
@@ -34,6 +35,10 @@ static void forget(void)
 	atomic_store(&twist.reads_unsaid, false);
 	atomic_store(&twist.message, 0);
 	atomic_store(&twist.deepest, 0);
+	atomic_store(&twist.wide, 0);
+	atomic_store(&twist.longest, 0);
+	atomic_store(&twist.late_ms, 0);
+	atomic_store(&twist.says, TWIST_ERRNO);
 	atomic_store(&twist.inline_mtu, false);
 	atomic_store(&twist.inlines_told, 0);
 	atomic_store(&twist.no_inline_copy, false);
@@ -112,6 +117,47 @@ static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
 	atomic_store(&twist.deepest, 100);
 	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
 		  DAT_SUCCESS);
+}
+
+/* Connects a pair whose attributes are left to the provider, checks that data go, and returns those attributes. */
+static DAT_EP_ATTR usual_attr(void)
+{
+	DAT_EP_PARAM param;
+
+	pair_make(NULL);
+	api_pair_works(&pair, &buf);
+	REQUIRE_DAT(dat_ep_query(pair.a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	return param.ep_attr;
+}
+
+/* cxgb4 again: a program that does not ask for a depth gets one that the device has. */
+static void endpoint_of_no_particular_depth_is_as_deep_as_the_device_takes(void)
+{
+	DAT_EP_ATTR attr;
+
+	atomic_store(&twist.deepest, 99);
+	attr = usual_attr();
+	CHECK_EQ_INT(attr.max_recv_dtos, 64);
+}
+
+/*
+ * On irdma, mlx5 and bnxt_re the number of requests depends on their segments. A program that does not ask for a number of segments
+ * gets fewer of them, and one that does is told what to do.
+ */
+static void endpoint_of_no_particular_width_is_as_wide_as_the_device_takes(void)
+{
+	enum { REQUESTS = 1024, ROOM = REQUESTS + 100, REQUEST_BYTES = 64 };
+	DAT_EP_ATTR attr;
+	DAT_EP_HANDLE ep;
+
+	atomic_store(&twist.wide, ROOM * REQUEST_BYTES);
+	attr = usual_attr();
+	CHECK_EQ_INT(attr.max_request_dtos, REQUESTS);
+	CHECK(attr.max_request_iov >= 1 && attr.max_request_iov <= 2);
+	attr.max_request_iov = 4;
+	check_stderr_begin();
+	CHECK(dat_ep_create(api.ia, api.pz, pair.a.recv, pair.a.request, pair.a.connect, &attr, &ep) != DAT_SUCCESS);
+	CHECK_HAS_STR(check_stderr_end(), "ask for fewer max_request_dtos or max_recv_dtos, or for fewer segments of each");
 }
 
 /* Checks that the output since check_stderr_begin() names the call that has failed, its error (0: none), and the remedy. */
@@ -290,6 +336,36 @@ static void fork_that_takes_registered_memory_away_is_warned_of_once(void)
 	CHECK(!strstr(check_stderr_end(), "fork"));
 }
 
+/*
+ * A Chelsio T5 reports that a region can have any length, and refuses 8 GiB. The adapter, which has quirk=region_limit here, shows
+ * the length that the device takes, and the device is not asked for a longer region.
+ */
+static void region_is_no_longer_than_the_device_takes(void)
+{
+	const size_t size = (size_t)8 << 30;
+	DAT_REGION_DESCRIPTION region = { .for_va = mmap(NULL, size, PROT_READ | PROT_WRITE,
+							 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) };
+	DAT_VADDR registered_address;
+	DAT_VLEN registered_size;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_LMR_HANDLE lmr;
+
+	REQUIRE(region.for_va != MAP_FAILED);
+	atomic_store(&twist.longest, size - 1);
+	pair_make(NULL);
+	CHECK_EQ_INT(api.attr.max_lmr_block_size, size - 1);
+	api_pair_works(&pair, &buf);
+	atomic_store(&twist.regions, 0);
+	check_stderr_begin();
+	CHECK_DAT(dat_lmr_create(api.ia, DAT_MEM_TYPE_VIRTUAL, region, size, api.pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context,
+				 &rmr_context, &registered_size, &registered_address),
+		  DAT_INVALID_PARAMETER);
+	CHECK_HAS_STR(check_stderr_end(), "register them in parts");
+	CHECK_EQ_INT(atomic_load(&twist.regions), 0);
+	munmap(region.for_va, size);
+}
+
 /* ------------------------------------------------------------------ notification and asynchronous events */
 
 /* mana can notify of all completions or of none, so each completion wakes a thread that waits for a solicited one. */
@@ -400,6 +476,32 @@ static void post_that_a_driver_refuses_by_a_number_of_its_own_is_refused(void)
 		API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_SUCCESS, BYTES);
 		API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, BYTES);
 	}
+}
+
+/* mana returns EINVAL for a full queue, as others do for a wrong request, and cannot be asked for the state of a queue pair. */
+static void queue_that_a_driver_calls_wrong_is_full(void)
+{
+	enum { FOR_EVER_MS = 1000000000 };
+
+	pair_make(NULL);
+	/* the queues have something in them, whoever polls */
+	atomic_store(&twist.late_ms, FOR_EVER_MS);
+	atomic_store(&twist.says, TWIST_EINVAL_FULL);
+	atomic_store(&twist.no_query, true);
+	for (uint64_t i = 0; i < 2; i++)
+		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, i), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 2, 0), DAT_SUCCESS);
+	twist_here.refuses = ENOMEM;
+	CHECK_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 3, 0), DAT_INSUFFICIENT_RESOURCES);
+	twist_here.refuses = ENOMEM;
+	CHECK_DAT(api_recv(pair.b.ep, &buf, 0, BYTES, 4), DAT_INSUFFICIENT_RESOURCES);
+	atomic_store(&twist.late_ms, 0);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(pair.b.recv, pair.b.ep, 0, DAT_DTO_SUCCESS, BYTES);
+	REQUIRE_DAT(api_send(pair.a.ep, &buf, 4096, BYTES, 5, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 5, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, BYTES);
+	API_EMPTY(pair.a.request);
 }
 
 static void receive_of_an_srq_that_a_driver_refuses_is_refused(void)
@@ -736,6 +838,8 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(number_of_reads_that_a_device_does_not_say_is_that_of_all_queue_pairs),
 	CHECK_TEST(longest_message_is_one_that_a_segment_holds),
 	CHECK_TEST(queue_pair_that_is_too_deep_is_refused_with_the_remedy),
+	CHECK_TEST(endpoint_of_no_particular_depth_is_as_deep_as_the_device_takes),
+	CHECK_TEST(endpoint_of_no_particular_width_is_as_wide_as_the_device_takes),
 	CHECK_TEST(adapter_that_cannot_be_opened_is_refused_with_the_remedy),
 	CHECK_TEST(protection_zone_that_the_device_has_not_is_refused_with_the_remedy),
 	CHECK_TEST(shared_receive_queue_that_the_device_refuses_is_refused_with_the_remedy),
@@ -746,7 +850,14 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(request_has_no_more_segments_than_the_device_takes),
 	CHECK_TEST(endpoints_share_an_evd_where_no_completion_queue_can_be_resized),
 	CHECK_TEST(post_that_a_driver_refuses_by_a_number_of_its_own_is_refused),
+	CHECK_TEST(queue_that_a_driver_calls_wrong_is_full),
 	CHECK_TEST(receive_of_an_srq_that_a_driver_refuses_is_refused),
+	CHECK_END
+};
+
+/* fault_test.sh runs this over adapters with quirk=region_limit. */
+static const struct check_test limited_tests[] = {
+	CHECK_TEST(region_is_no_longer_than_the_device_takes),
 	CHECK_END
 };
 
@@ -774,4 +885,10 @@ static const struct check_suite debug_devices = {
 	.tests = debug_tests,
 };
 
-CHECK_SUITES(&ib_devices, &all_devices, &debug_devices);
+static const struct check_suite limited_devices = {
+	.name = "limited device",
+	.teardown = forget,
+	.tests = limited_tests,
+};
+
+CHECK_SUITES(&ib_devices, &all_devices, &debug_devices, &limited_devices);

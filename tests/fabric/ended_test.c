@@ -4,6 +4,8 @@
  * Each test fails if the provider does not handle that. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "api.h"
 #include "twist.h"
@@ -27,6 +29,8 @@ static void forget(void)
 	atomic_store(&twist.dead_post, 0);
 	atomic_store(&twist.extra_event, false);
 	atomic_store(&twist.fails, 0);
+	atomic_store(&twist.fatal_first, false);
+	atomic_store(&twist.last_wqe, false);
 	atomic_store(&twist.flush, TWIST_FLUSH_ALL);
 	atomic_store(&twist.flush_late_ms, 0);
 	atomic_store(&twist.held_ms, 0);
@@ -35,6 +39,7 @@ static void forget(void)
 	atomic_store(&twist.unconfirmed, false);
 	atomic_store(&twist.unknown, false);
 	twist_here.dies = false;
+	unsetenv("DAT_LOG");
 	api_close();
 }
 
@@ -213,6 +218,34 @@ static void request_keeps_its_error_when_the_end_is_heard_first(void)
 	connect_again();
 }
 
+/*
+ * mana reports that a queue pair has failed before the completion with the cause can be polled. The program polls in vain, and then
+ * learns of the end before it polls again.
+ */
+static void request_keeps_its_error_when_the_device_tells_of_it_first(void)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	bool found = false;
+	DAT_EVENT event;
+
+	atomic_store(&twist.fatal_told, 0);
+	atomic_store(&twist.fatal_first, true);
+	pair_make(NULL);
+	atomic_store(&twist.fails, IBV_WC_REM_ACCESS_ERR);
+	REQUIRE_DAT(api_write(pair.a.ep, api_seg(&buf, 4096, BYTES), api_target(&buf, 0, BYTES), 7, 0), DAT_SUCCESS);
+	/* the last call finds the completion if the end has been handled meanwhile */
+	while (!atomic_load(&twist.fatal_told))
+		found = dat_evd_dequeue(pair.a.request, &event) == DAT_SUCCESS;
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	if (!found)
+		API_EVENT(pair.a.request, &event);
+	dto = &event.event_data.dto_completion_event_data;
+	CHECK_EQ_INT(dto->user_cookie.as_64, 7);
+	CHECK_EQ_INT(dto->status, DAT_DTO_ERR_REMOTE_ACCESS);
+	API_EMPTY(pair.a.request);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+}
+
 /* ------------------------------------------------------------------ the end of a queue pair */
 
 static void messages_come(void)
@@ -263,15 +296,16 @@ static void no_completion_of_a_queue_pair_is_looked_at_when_that_is_gone(void)
  * SRQ's receives that it had taken. The provider first waits, for a limited time, for the event that says that the queue pair
  * takes no more receives (IBV_EVENT_QP_LAST_WQE_REACHED), and polls.
  */
-static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
+static DAT_SRQ_HANDLE srq;
+static DAT_LMR_TRIPLET seg;
+
+/* Connects a pair whose side b has receives of an SRQ, and sends messages that the program does not take. */
+static void messages_come_to_an_srq(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = POSTED,
 			      .max_recv_iov = 1,
 			      .low_watermark = DAT_SRQ_LW_DEFAULT };
 	DAT_EP_ATTR with = { 0 };
-	DAT_LMR_TRIPLET seg;
-	DAT_SRQ_HANDLE srq;
-	DAT_EVENT event;
 
 	atomic_store(&twist.unknown, true);
 	api_open();
@@ -285,6 +319,13 @@ static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
 	api_end_make_shared(&pair.b, srq, &with);
 	api_pair_meet(&pair);
 	messages_come();
+}
+
+static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
+{
+	DAT_EVENT event;
+
+	messages_come_to_an_srq();
 	over();
 	REQUIRE_DAT(dat_ep_free(pair.b.ep), DAT_SUCCESS);
 	while (dat_evd_dequeue(pair.b.recv, &event) == DAT_SUCCESS)
@@ -292,6 +333,26 @@ static void receives_of_an_srq_come_back_when_their_queue_pair_goes(void)
 	for (uint64_t i = 0; i < SENT; i++)
 		CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
 	CHECK_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(9)), DAT_INSUFFICIENT_RESOURCES);
+}
+
+/*
+ * mlx5, mlx4 and hns report that the queue pair takes no more receives, and from then on nothing has to be waited for. rxe does so
+ * since Linux 6.12. At level debug the provider says if it has waited in vain.
+ */
+static void nothing_is_waited_for_when_the_last_receive_has_been_taken(void)
+{
+	setenv("DAT_LOG", "debug", 1);
+	atomic_store(&twist.last_wqe, true);
+	atomic_store(&twist.last_told, 0);
+	messages_come_to_an_srq();
+	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(pair.a.connect, pair.a.ep);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+	while (!atomic_load(&twist.last_told))
+		check_nap();
+	check_stderr_begin();
+	REQUIRE_DAT(dat_ep_free(pair.b.ep), DAT_SUCCESS);
+	CHECK(!strstr(check_stderr_end(), "has not completed all that was posted"));
 }
 
 /* rxe (Linux 6.12) flushes a request that it cannot send, and gives no other sign that the connection is lost. */
@@ -472,6 +533,7 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(request_that_is_flushed_without_a_cause_breaks_the_connection),
 	CHECK_TEST(receives_are_flushed_where_that_takes_an_asynchronous_event),
 	CHECK_TEST(request_keeps_its_error_when_the_end_is_heard_first),
+	CHECK_TEST(request_keeps_its_error_when_the_device_tells_of_it_first),
 	CHECK_TEST(peer_that_only_writes_is_heard_of_though_its_confirmation_is_lost),
 	CHECK_END
 };
@@ -486,8 +548,16 @@ static const struct check_test all_tests[] = {
 	CHECK_END
 };
 
+/* A process reads DAT_LOG once, before its first message, so this suite runs in a process of its own. */
+static const struct check_test debug_tests[] = {
+	CHECK_TEST(nothing_is_waited_for_when_the_last_receive_has_been_taken),
+	CHECK_END
+};
+
 static const struct check_suite ib_ends = { .name = "ib end", .teardown = forget, .tests = ib_tests };
 static const struct check_suite iw_ends = { .name = "iw end", .teardown = forget, .tests = iw_tests };
 static const struct check_suite all_ends = { .name = "any end", .teardown = forget, .tests = all_tests };
 
-CHECK_SUITES(&ib_ends, &iw_ends, &all_ends);
+static const struct check_suite debug_ends = { .name = "end at level debug", .teardown = forget, .tests = debug_tests };
+
+CHECK_SUITES(&ib_ends, &iw_ends, &all_ends, &debug_ends);

@@ -39,7 +39,10 @@ sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw
 # hold_ms=60000 is longer than any test.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"$conf"
 # These quirks tell the provider to treat siw as another device.
-sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced/p' "$DAT_OVERRIDE" >>"$conf"
+sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced,reads_unfenced,-fence_reads/p' \
+	"$DAT_OVERRIDE" >>"$conf"
+sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/limited-\1 quirk=region_limit/p; s/^iwarp-\(siw0 .*"siw0 1\)/limited-\1 quirk=region_limit/p' \
+	"$DAT_OVERRIDE" >>"$conf"
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unsaid-\1 quirk=reads_unsaid/p' "$DAT_OVERRIDE" >>"$conf"
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/prompt-\1 quirk=-connect_blocks/p' "$DAT_OVERRIDE" >>"$conf"
 export DAT_OVERRIDE=$conf
@@ -52,8 +55,10 @@ over_rxe()
 		'ib-rxe0|rxe|fabric/device|ib device' \
 		'ib-rxe0|rxe|fabric/device|any device' \
 		'ib-rxe0|rxe|fabric/device|device at level debug' \
+		'limited-rxe0|rxe, quirk=region_limit|fabric/device|limited device' \
 		'ib-rxe0|rxe|fabric/ended|ib end' \
 		'ib-rxe0|rxe|fabric/ended|any end' \
+		'ib-rxe0|rxe|fabric/ended|end at level debug' \
 		'ib-rxe0|rxe|fabric/hold|first:' \
 		'ib-rxe0|rxe|fabric/post' \
 		'inline-rxe0|rxe, inline=4096|fabric/post' \
@@ -76,11 +81,13 @@ over_siw()
 		'iwarp-siw0|siw|fabric/order' \
 		'iwarp-siw0|siw|fabric/device|any device' \
 		'iwarp-siw0|siw|fabric/device|device at level debug' \
+		'limited-siw0|siw, quirk=region_limit|fabric/device|limited device' \
 		'iwarp-siw0|siw|fabric/ended|iw end' \
 		'iwarp-siw0|siw|fabric/ended|any end' \
 		'iwarp-siw0|siw|fabric/hold|first:' \
 		'hold-siw0|siw, hold_ms=60000|fabric/hold|long hold' \
-		'unfenced-siw0|siw, quirk=writes_unfenced|fabric/fence' \
+		'unfenced-siw0|siw, fences that it ignores|fabric/fence' \
+		'iwarp-siw0|siw|fabric/fence|fenced read' \
 		'iwarp-siw0|siw|fabric/post' \
 		'inline-siw0|siw, inline=4096|fabric/post' \
 		'iwarp-siw0|siw|fabric/fork' \

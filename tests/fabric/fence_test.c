@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RDMA Writes with a fence over a device that ignores the fence, imitated by a switch of twist.h. The provider defers each of them
- * until the RDMA Reads before it have completed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names. That has
- * quirk=writes_unfenced, and a hold_ms so long that the passive side waits for the peer's first message throughout a test.
+ * RDMA Writes and Reads with a fence over a device that ignores the fence, imitated by switches of twist.h. The provider defers
+ * each of them until the RDMA Reads before it have completed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA
+ * names. That has quirk=writes_unfenced,reads_unfenced,-fence_reads, and a hold_ms so long that the passive side waits for the
+ * peer's first message throughout a test. The suite "fenced read" runs over siw as it is, too: it has the quirk fence_reads.
  */
 #include <string.h>
 
@@ -22,6 +23,7 @@ static struct api_buf near, far;
 static void begin(void)
 {
 	atomic_store(&twist.unfenced, true);
+	atomic_store(&twist.unfenced_reads, true);
 	atomic_store(&twist.overtaken, 0);
 	atomic_store(&twist.reading, 0);
 	api_open();
@@ -34,6 +36,7 @@ static void begin(void)
 static void forget(void)
 {
 	atomic_store(&twist.unfenced, false);
+	atomic_store(&twist.unfenced_reads, false);
 	atomic_store(&twist.late_ms, 0);
 	api_close();
 }
@@ -103,6 +106,24 @@ static void fenced_write_sends_what_the_read_before_it_has_brought(void)
 	CHECK(device_has_got_one());
 	API_DTO(pair.a.request, pair.a.ep, 6, DAT_DTO_SUCCESS, BYTES);
 	API_DTO(pair.b.recv, pair.b.ep, 5, DAT_DTO_SUCCESS, BYTES);
+}
+
+/* The peer's device reads the memory that the first read goes to, because both sides are in one process. */
+static void fenced_read_sees_what_the_read_before_it_has_brought(void)
+{
+	begin();
+	atomic_store(&twist.late_ms, FOR_EVER_MS);
+	post_read(pair.a.ep, 2, 0);
+	CHECK(device_has_got_one());
+	REQUIRE_DAT(api_read(pair.a.ep, api_seg(&far, TARGET, BYTES), api_target(&near, LONG - BYTES, BYTES), 3,
+			     (DAT_COMPLETION_FLAGS)FENCE),
+		    DAT_SUCCESS);
+	CHECK(!device_has_got_one());
+	atomic_store(&twist.late_ms, 0);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, LONG);
+	API_DTO(pair.a.request, pair.a.ep, 3, DAT_DTO_SUCCESS, BYTES);
+	written_as_read();
+	API_EMPTY(pair.a.request);
 }
 
 /* The only read before the writes has completed, so no write waits. */
@@ -237,6 +258,12 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
-static const struct check_suite fence = { .name = "fence", .teardown = forget, .tests = tests };
+static const struct check_test read_tests[] = {
+	CHECK_TEST(fenced_read_sees_what_the_read_before_it_has_brought),
+	CHECK_END
+};
 
-CHECK_SUITES(&fence);
+static const struct check_suite fence = { .name = "fence", .teardown = forget, .tests = tests };
+static const struct check_suite fenced_read = { .name = "fenced read", .teardown = forget, .tests = read_tests };
+
+CHECK_SUITES(&fence, &fenced_read);

@@ -113,7 +113,8 @@ what_the_device_says_is_what_the_adapter_shows()
 	shows as-mlx5 '^max_message_size += 1073741824'
 	shows as-irdma-roce '^srq_supported += DAT_FALSE'
 	shows as-hns '^transport_attr\.quirk\.inline_mtu += on, by dat\.conf'
-	shows as-cxgb4 '^transport_attr\.quirk\.writes_unfenced += on, by dat\.conf' '^max_iov_segments_per_dto += 4$' \
+	shows as-cxgb4 '^transport_attr\.quirk\.writes_unfenced += on, by dat\.conf' '^transport_attr\.quirk\.reads_unfenced += on' \
+		'^transport_attr\.quirk\.fence_reads += off, by dat\.conf' '^max_iov_segments_per_dto += 4$' \
 		'^max_lmr_block_size += 8589934591$'
 	shows as-x722 '^srq_supported += DAT_FALSE'
 }

@@ -22,6 +22,7 @@
 #include "cli.h"
 #include "conffile.h"
 #include "datctl.h"
+#include "device_attr.h"
 #include "devices.h"
 #include "json.h"
 
@@ -30,7 +31,7 @@ const char datctl_report_help[] =
 	"Print what is needed to investigate a problem, as text to be sent: the versions of\n"
 	"OpenDAT, kernel and distribution, limits of this process, the variables of 'datctl env'\n"
 	"that are set, the files of the registry with their text, RDMA devices with their drivers,\n"
-	"firmware and interfaces, kernel modules and libraries for RDMA, and the results of\n"
+	"firmware, interfaces, attributes and GIDs, kernel modules and libraries for RDMA, and the results of\n"
 	"'datctl check'. It does not contain the name of the host and other variables, but\n"
 	"addresses and names of adapters: read it before you send it.\n"
 	"\n"
@@ -183,6 +184,80 @@ static void about_json(const char *root, const char *device)
 		json_string(parts[i].name, parts[i].value[0] != '\0' ? parts[i].value : NULL);
 }
 
+static void gids_print(const char *root, const struct rdma_port *port, bool json)
+{
+	struct rdma_gid gid;
+
+	if (json)
+		json_array("gids");
+	for (unsigned int i = 0; port_gid(root, port, i, &gid); i++) {
+		if (gid.gid[0] == '\0')
+			continue;
+		if (json) {
+			json_object(NULL);
+			json_number("index", i);
+			json_string("gid", gid.gid);
+			json_string("type", gid.type[0] != '\0' ? gid.type : NULL);
+			json_string("netdev", gid.netdev[0] != '\0' ? gid.netdev : NULL);
+			json_end();
+		} else {
+			printf("    GID %u: %s, %s, interface %s\n", i, gid.gid, known(gid.type),
+			       gid.netdev[0] != '\0' ? gid.netdev : "none");
+		}
+	}
+	if (json)
+		json_end();
+}
+
+/* The attributes of devices are those of this host, whatever `root` is, so with another root there are none. */
+static void attr_json(const char *root, const struct rdma_port *port)
+{
+	json_object("attributes");
+	if (root[0] == '\0')
+		device_attr_print(port->device, 0, true);
+	json_end();
+	json_object("port_attributes");
+	if (root[0] == '\0')
+		device_attr_print(port->device, port->port, true);
+	json_end();
+	gids_print(root, port, true);
+}
+
+static void port_json(const char *root, const struct rdma_port *p, const char *address)
+{
+	json_object(NULL);
+	json_string("device", p->device);
+	json_number("port", p->port);
+	json_string("kind", port_kind_name(p->kind));
+	json_string("state", p->state);
+	json_string("netdev", p->netdev);
+	json_string("address", address);
+	json_string("node", p->node);
+	json_string("node_error", p->node_errno ? strerror(p->node_errno) : NULL);
+	about_json(root, p->device);
+	if (!p->further)
+		attr_json(root, p);
+	json_end();
+}
+
+/* `first`: the port is the first of its device, which is described before it. */
+static void port_print(const char *root, const struct rdma_port *p, const char *address, bool first)
+{
+	if (first) {
+		about_print(root, p->device);
+		if (root[0] == '\0')
+			device_attr_print(p->device, 0, false);
+	}
+	printf("%s port %u: %s, %s, interface %s, address %s, node %s: %s\n", p->device, p->port, port_kind_name(p->kind), p->state,
+	       p->netdev[0] != '\0' ? p->netdev : "none", address, p->node[0] != '\0' ? p->node : "none",
+	       p->node_errno ? strerror(p->node_errno) : "can be opened");
+	if (p->further)
+		return;
+	if (root[0] == '\0')
+		device_attr_print(p->device, p->port, false);
+	gids_print(root, p, false);
+}
+
 static void devices_print(const char *root, bool json)
 {
 	struct devices devices;
@@ -195,27 +270,10 @@ static void devices_print(const char *root, bool json)
 
 		if (p->netdev[0] != '\0')
 			netdev_address(p->netdev, address, sizeof(address));
-		if (json) {
-			json_object(NULL);
-			json_string("device", p->device);
-			json_number("port", p->port);
-			json_string("kind", port_kind_name(p->kind));
-			json_string("state", p->state);
-			json_string("netdev", p->netdev);
-			json_string("address", address);
-			json_string("node", p->node);
-			json_string("node_error", p->node_errno ? strerror(p->node_errno) : NULL);
-			about_json(root, p->device);
-			json_end();
-		} else {
-			if (i == 0 || strcmp(p[-1].device, p->device) != 0)
-				about_print(root, p->device);
-			printf("%s port %u: %s, %s, interface %s, address %s, node %s: %s\n",
-			       p->device, p->port, port_kind_name(p->kind), p->state,
-			       p->netdev[0] != '\0' ? p->netdev : "none", address,
-			       p->node[0] != '\0' ? p->node : "none",
-			       p->node_errno ? strerror(p->node_errno) : "can be opened");
-		}
+		if (json)
+			port_json(root, p, address);
+		else
+			port_print(root, p, address, i == 0 || strcmp(p[-1].device, p->device) != 0);
 	}
 	if (!json)
 		printf("%s/dev/infiniband/rdma_cm: %s\n", devices.count == 0 ? "none\n" : "",

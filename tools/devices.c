@@ -341,6 +341,24 @@ void device_describe(const char *root, const char *device, struct rdma_about *ab
 		snprintf(about->pci, sizeof(about->pci), "%s:%s", vendor, part);
 }
 
+bool port_gid(const char *root, const struct rdma_port *port, unsigned int index, struct rdma_gid *gid)
+{
+	char name[64];
+
+	memset(gid, 0, sizeof(*gid));
+	if (!line_read(gid->gid, sizeof(gid->gid), "%s/sys/class/infiniband/%s/ports/%u/gids/%u", root, port->device, port->port,
+		       index))
+		return false;
+	if (strspn(gid->gid, "0:") == strlen(gid->gid))
+		gid->gid[0] = '\0';
+	line_read(gid->type, sizeof(gid->type), "%s/sys/class/infiniband/%s/ports/%u/gid_attrs/types/%u", root, port->device,
+		  port->port, index);
+	if (line_read(name, sizeof(name), "%s/sys/class/infiniband/%s/ports/%u/gid_attrs/ndevs/%u", root, port->device, port->port,
+		      index))
+		snprintf(gid->netdev, sizeof(gid->netdev), "%.*s", IF_NAMESIZE - 1, name);
+	return true;
+}
+
 void devices_free(struct devices *devices)
 {
 	free(devices->port);

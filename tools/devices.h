@@ -37,6 +37,12 @@ struct rdma_about {
 	char pci[32];		/* "0x15b3:0x1017", the ids of vendor and device */
 };
 
+struct rdma_gid {
+	char gid[64];		/* "fe80:0000:...": the words of sysfs; "" for an entry of the table that is not used */
+	char type[32];		/* "RoCE v2", "IB/RoCE v1" */
+	char netdev[IF_NAMESIZE]; /* the interface whose address it is */
+};
+
 struct devices {
 	struct rdma_port *port;
 	size_t count;
@@ -46,6 +52,8 @@ struct devices {
 /* root is put before /sys and /dev: "" for this host. Returns 0 or -ENOMEM. */
 int devices_scan(struct devices *devices, const char *root);
 void devices_free(struct devices *devices);
+/* Reads an entry of the port's table of GIDs. Returns false if the table has no entry `index`. */
+bool port_gid(const char *root, const struct rdma_port *port, unsigned int index, struct rdma_gid *gid);
 void device_describe(const char *root, const char *device, struct rdma_about *about);
 
 /* Returns the port that a line of dat.conf means by `name`, an interface or a device, or NULL. */

@@ -41,6 +41,8 @@ datctl_SOURCES = \
 	tools/datctl_show.c \
 	tools/datctl_which.c \
 	tools/dump.h \
+	tools/device_attr.c \
+	tools/device_attr.h \
 	tools/devices.c \
 	tools/devices.h \
 	tools/explain.h \

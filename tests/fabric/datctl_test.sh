@@ -87,6 +87,14 @@ report_tells_of_the_devices_and_the_kernel()
 	prints '^rxe0: driver none, a software device, firmware .*, model unknown, .* PCI none$'
 	prints '^siw0: driver none, a software device, firmware .*, model unknown, .* PCI none$'
 	prints '^rxe0 port 1: RoCE, ACTIVE, interface eth0, '
+	# the attributes that ibv_devinfo prints, of both devices and their ports
+	prints '^    vendor_id 0xffffff$'
+	prints '^    vendor_id 0x626d74$'
+	[ "$(grep -cE '^    (max_qp_wr|max_sge|max_mr_size|max_qp_rd_atom|device_cap_flags) [0-9a-fx]+$' "$out")" -eq 10 ] ||
+		fails 'an attribute of a device is not in it'
+	[ "$(grep -cE '^    (max_msg_sz|active_mtu) [1-9][0-9]*$' "$out")" -eq 4 ] || fails 'an attribute of a port is not in it'
+	prints '^    GID [0-9]+: 0000:0000:0000:0000:0000:ffff:0a09:0001, RoCE v2, interface eth0$'
+	! grep -qi guid "$out" || fails 'the card is identified'
 	prints '^rdma_rxe$'
 	prints '^libibverbs\.so\.1: /.*/libibverbs\.so\.1\.[0-9]+\.[0-9]+\.[0-9]+$'
 }
@@ -136,7 +144,7 @@ certify_writes_what_works_on_the_device_into_one_file()
 		says_nothing
 		prints "^datctl ping $adapter +exit status 0 after "
 		prints "^$file is written: read it, and send it$"
-		for line in "^$device port 1: " "^transport_attr.device += $device port 1$" '^transport_attr.quirk.*= on, by ' \
+		for line in "^$device port 1: " '^    max_qp_wr [0-9]+$' "^transport_attr.device += $device port 1$" '^transport_attr.quirk.*= on, by ' \
 			'^ok  RMR .* bytes written through a memory window$' "^$adapter works.$" "^datperf got: --ia $adapter --duration 0.3 --warmup 0$" \
 			'"id": *"EP_CONNECT-01"' ' passed, 0 failed'; do
 			grep -qE -- "$line" "$file" || fails "the file of $adapter has no line '$line'"

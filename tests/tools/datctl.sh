@@ -384,6 +384,13 @@ host_with_a_card()
 	ln -s ../../../bus/pci/drivers/mlx5_core "$card/driver"
 	ln -s ../../../../module/mlx5_core "$1/sys/bus/pci/drivers/mlx5_core/module"
 	ln -s "../../../devices/pci0000:00/0000:17:00.0" "$rdma/mlx5_0/device"
+	mkdir -p "$rdma/rxe0/ports/1/gids" "$rdma/rxe0/ports/1/gid_attrs/types" "$rdma/rxe0/ports/1/gid_attrs/ndevs"
+	echo fe80:0000:0000:0000:0000:00ff:fe00:0001 >"$rdma/rxe0/ports/1/gids/0"
+	echo 0000:0000:0000:0000:0000:0000:0000:0000 >"$rdma/rxe0/ports/1/gids/1"
+	echo 0000:0000:0000:0000:0000:ffff:0a09:0001 >"$rdma/rxe0/ports/1/gids/2"
+	echo 'IB/RoCE v1' >"$rdma/rxe0/ports/1/gid_attrs/types/0"
+	echo 'RoCE v2' >"$rdma/rxe0/ports/1/gid_attrs/types/2"
+	echo eth0 >"$rdma/rxe0/ports/1/gid_attrs/ndevs/2"
 	echo Ethernet >"$rdma/rxe0/ports/1/link_layer"
 	echo >"$rdma/rxe0/fw_ver"
 }
@@ -398,6 +405,9 @@ report_tells_driver_firmware_and_model_of_each_device()
 	prints '^mlx5_0 port 2: InfiniBand, ACTIVE, '
 	prints '^rxe0: driver none, a software device, firmware unknown, model unknown, '
 	[ "$(grep -c '^mlx5_0: ' "$out")" -eq 1 ] || fails 'the device is described more than once'
+	prints '^    GID 0: fe80:0000:0000:0000:0000:00ff:fe00:0001, IB/RoCE v1, interface none$'
+	prints '^    GID 2: 0000:0000:0000:0000:0000:ffff:0a09:0001, RoCE v2, interface eth0$'
+	! grep -q 'GID 1' "$out" || fails 'an entry that is not used is in it'
 	! grep -q somehost "$out" || fails "the name of the host is in it, which the device's description has"
 	run ./datctl report --json --root "$dir/card"
 	exits_with 0
@@ -406,6 +416,8 @@ report_tells_driver_firmware_and_model_of_each_device()
 	prints '"firmware": "16.35.2000"'
 	prints '"pci": "0x15b3:0x1017"'
 	prints '"driver": null'
+	prints '"gid": "0000:0000:0000:0000:0000:ffff:0a09:0001"'
+	prints '"netdev": "eth0"'
 	run ./datctl report --root
 	exits_with 2
 	says 'report: --root: its value is missing'

@@ -119,7 +119,10 @@ static bool cq_watch(struct soft_cq *cq)
 {
 	bool more;
 
-	datp_lock(soft_cq_lock(cq));
+	if (!soft_cq_try(cq)) {
+		soft_owe_serve(cq->ia);
+		return false;
+	}
 	more = soft_cq_arm(cq, SOFT_NOTIFY_SERVICE) || soft_skip_look(cq);
 	datp_unlock(soft_cq_lock(cq));
 	return more;
@@ -139,7 +142,7 @@ static void cq_serve(struct soft_cq *cq)
 		datp_unlock(soft_cq_lock(cq));
 		if (cq->evd)
 			datp_evd_notify(cq->evd);
-		soft_cq_drain(cq); /* the null queue, and queues that libdatp polls no more */
+		(void)soft_cq_drain(cq); /* the null queue, and queues that libdatp polls no more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
 		 cq_watch(cq) && --rounds);
 	/* peers may fill this queue as fast as it is emptied, so the other queues come first */

@@ -757,15 +757,7 @@ int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)
 	return cq_poll(&soft_evd(evd)->cq, out);
 }
 
-void soft_cq_drain(struct soft_cq *cq)
-{
-	datp_lock(soft_cq_lock(cq));
-	if (cq->ring)
-		cq_poll(cq, NULL);
-	datp_unlock(soft_cq_lock(cq));
-}
-
-bool soft_cq_try_drain(struct soft_cq *cq)
+bool soft_cq_drain(struct soft_cq *cq)
 {
 	bool waits;
 

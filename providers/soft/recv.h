@@ -142,13 +142,11 @@ static inline void soft_recv_count(struct soft_ep *ep)
  * (lost.c), and are not on it. Service thread; takes the queue's poll lock.
  */
 void soft_ready_find(struct soft_cq *cq);
-/* Polls a queue of ours into libdatp's lists; takes the queue's poll lock. */
-void soft_cq_drain(struct soft_cq *cq);
 /*
- * The same, but on the service thread it returns false, with some of it left, if the poll lock is not free (soft_cq_try()), or if
- * the next cell waits because the lock of its endpoint is not.
+ * Polls a queue of ours into libdatp's lists; takes the queue's poll lock. On the service thread it returns false, with some of it
+ * left, if the poll lock is not free (soft_cq_try()), or if the next cell waits because the lock of its endpoint is not.
  */
-bool soft_cq_try_drain(struct soft_cq *cq);
+bool soft_cq_drain(struct soft_cq *cq);
 /* Frees what the ring still holds, because nobody polls it any more. */
 void soft_cq_discard(struct soft_cq *cq);
 /* Frees the unexpected messages. EP lock. */

@@ -464,7 +464,7 @@ enum datp_err soft_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 	err = accept_open(cr, ep, &msg, &stale);
 	if (!err && stale) {
 		atomic_store(&ep->accepting, 0);
-		if (soft_ep_end(ep, 0, 0, false))
+		if (soft_ep_end(ep, 0))
 			soft_ep_ended(ep);
 		err = datp_ep_call(&ep->base, stale_now);
 	}

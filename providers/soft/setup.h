@@ -15,13 +15,12 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
 bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_remote_ep *remote,
 		  bool accepting);
 /*
- * Ends the endpoint's connection if it is open and of generation `gen`; 0 stands for any generation. With `only_failing` a
- * connection on which nothing has failed is left open. Tells the peer if `peer_event` is not 0. Returns true if this call has
- * ended the connection. The caller then tells libdatp and calls soft_ep_ended(), for which other threads that want to end the
+ * Ends the endpoint's connection if it is open. Tells the peer if `peer_event` is not 0. Returns true if this call has ended the
+ * connection. The caller then tells libdatp and calls soft_ep_ended(), for which other threads that want to end the
  * connection wait. Returns false if this call has not ended it; if another thread was ending it, that is done on return.
  * No lock.
  */
-bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing);
+bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER peer_event);
 void soft_ep_ended(struct soft_ep *ep);
 /* The same for a caller that has nothing to tell libdatp. Returns at once on the service thread. */
 void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event);

@@ -210,7 +210,7 @@ static void srq_drain(struct soft_srq *srq)
 		/* type-stable memory, if the endpoint is freed meanwhile; mostly they share one EVD */
 		cq = soft_ep_recv_cq(ep);
 		if (cq != last)
-			soft_cq_drain(cq);
+			(void)soft_cq_drain(cq);
 		last = cq;
 	}
 }
@@ -258,7 +258,7 @@ enum datp_err soft_ep_recv_query(struct datp_ep *base, int32_t *allocated, int32
 {
 	struct soft_ep *ep = soft_ep(base);
 
-	soft_cq_drain(soft_ep_recv_cq(ep));
+	(void)soft_cq_drain(soft_ep_recv_cq(ep));
 	datp_lock(&base->lock);
 	*allocated = *span = ep_held(ep);
 	datp_unlock(&base->lock);
@@ -289,7 +289,7 @@ enum datp_err soft_ep_set_watermark(struct datp_ep *base, int32_t soft, int32_t 
 	ep->hard_mark = hard;
 	datp_unlock(&base->lock);
 	soft_ia_watch(soft_ia(base->obj.ia));
-	soft_cq_drain(soft_ep_recv_cq(ep));
+	(void)soft_cq_drain(soft_ep_recv_cq(ep));
 	datp_lock(&base->lock);
 	soft_ep_marks(ep);
 	datp_unlock(&base->lock);

@@ -186,19 +186,14 @@ static void teardown_give_up(struct soft_ep *ep)
 	soft_port_leave(ep);
 }
 
-/* Takes the port off the ready lists; no thread puts it there any more. */
-static void teardown_drain(struct soft_ep *ep)
+/*
+ * Takes the port off the ready lists; no thread puts it there any more. On the service thread this returns false if a peer holds up
+ * the thread that has a lock which this needs.
+ */
+static bool teardown_drain(struct soft_ep *ep)
 {
-	soft_cq_drain(soft_ep_recv_cq(ep));
-	if (soft_ep_request_cq(ep) != soft_ep_recv_cq(ep))
-		soft_cq_drain(soft_ep_request_cq(ep));
-}
-
-/* The same for the service thread. Returns false if a peer holds up the thread that has a lock which this needs. */
-static bool teardown_try_drain(struct soft_ep *ep)
-{
-	return soft_cq_try_drain(soft_ep_recv_cq(ep)) &&
-	       (soft_ep_request_cq(ep) == soft_ep_recv_cq(ep) || soft_cq_try_drain(soft_ep_request_cq(ep)));
+	return soft_cq_drain(soft_ep_recv_cq(ep)) &&
+	       (soft_ep_request_cq(ep) == soft_ep_recv_cq(ep) || soft_cq_drain(soft_ep_request_cq(ep)));
 }
 
 /* Releases what the connection held. quiet: all accesses have ended; if not, they are awaited no longer. */
@@ -207,8 +202,8 @@ static void teardown_release(struct soft_ep *ep, bool quiet)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_peer *peer = ep->peer;
 
-	/* Once more, because the peer may have been in the middle of putting the port there. Does not wait on the service thread */
-	(void)teardown_try_drain(ep);
+	/* once more, because the peer may have been in the middle of putting the port there */
+	(void)teardown_drain(ep);
 	if (!quiet)
 		teardown_give_up(ep);
 	datp_lock(&ia->lock);
@@ -271,7 +266,7 @@ static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER 
 	 * If a lock is not free, teardown_try_begin() finds that, too. relaxed: the drain has just updated it; whatever it becomes
 	 * later, the wait ends at the bound
 	 */
-	if (!soft_cq_try_drain(cq) || !atomic_load_explicit(&cq->late, memory_order_relaxed) || !soft_ep_try(ep))
+	if (!soft_cq_drain(cq) || !atomic_load_explicit(&cq->late, memory_order_relaxed) || !soft_ep_try(ep))
 		return false;
 	off = ep->open && !ep->failing && (!gen || ep->gen == gen) &&
 	      (!ep->put_off || soft_now_ms() < ep->put_off);
@@ -346,25 +341,32 @@ static bool teardown_begin_locked(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NU
 	return mine;
 }
 
-static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing)
-{
-	bool mine;
-
-	soft_cq_drain(soft_ep_recv_cq(ep));
-	datp_lock(&ep->base.lock);
-	mine = teardown_begin_locked(ep, gen, peer_event, only_failing);
-	datp_unlock(&ep->base.lock);
-	return mine;
-}
-
-/* The same for the service thread. Returns false if a peer holds up the thread that has a lock which this needs. */
+/*
+ * Takes what has arrived, and begins the teardown; *mine: this thread carries it out. Returns false if this is the service thread,
+ * and a peer holds up the thread that has a lock which this needs.
+ */
 static bool teardown_try_begin(struct soft_ep *ep, const struct soft_owed_end *end, bool *mine)
 {
-	if (!soft_cq_try_drain(soft_ep_recv_cq(ep)) || !soft_ep_try(ep))
+	if (!soft_cq_drain(soft_ep_recv_cq(ep)) || !soft_ep_try(ep))
 		return false;
 	*mine = teardown_begin_locked(ep, end->gen, end->peer_event, end->only_failing);
 	datp_unlock(&ep->base.lock);
 	return true;
+}
+
+/*
+ * The same for a teardown that cannot be put off: the service thread leaves in the queue what it cannot take. It has such a
+ * teardown only of an endpoint for which no thread copies: an attempt has timed out, or was refused or given up.
+ */
+static bool teardown_begin(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event)
+{
+	bool mine;
+
+	(void)soft_cq_drain(soft_ep_recv_cq(ep));
+	datp_lock(&ep->base.lock);
+	mine = teardown_begin_locked(ep, gen, peer_event, false);
+	datp_unlock(&ep->base.lock);
+	return mine;
 }
 
 static void teardown_finish(struct soft_ep *ep, bool quiet)
@@ -395,11 +397,11 @@ static void teardown_report(struct soft_ep *ep)
 	soft_ep_ended(ep);
 }
 
-bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, bool only_failing)
+bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER peer_event)
 {
 	bool quiet;
 
-	if (!teardown_begin(ep, gen, peer_event, only_failing)) {
+	if (!teardown_begin(ep, 0, peer_event)) {
 		/* if another thread is ending it, this waits for that end */
 		soft_ep_await_end(ep);
 		return false;
@@ -411,7 +413,7 @@ bool soft_ep_end(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event, 
 			ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
 		quiet = teardown_settle(ep, quiet, ep->teardown.until);
 	}
-	teardown_drain(ep);
+	(void)teardown_drain(ep);
 	teardown_finish(ep, quiet);
 	return true;
 }
@@ -426,8 +428,8 @@ static void teardown_go_on(struct soft_ep *ep)
 	quiet = teardown_is_quiet(ep);
 	if (!datp_loop_inside(&ia->base)) {
 		quiet = teardown_settle(ep, quiet, ep->teardown.until);
-		teardown_drain(ep);
-	} else if ((!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) || !teardown_try_drain(ep)) {
+		(void)teardown_drain(ep);
+	} else if ((!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) || !teardown_drain(ep)) {
 		ep->teardown.waits = true;
 		ep->teardown.next = ia->teardowns;
 		ia->teardowns = ep;
@@ -440,7 +442,7 @@ static void teardown_go_on(struct soft_ep *ep)
 
 void soft_ep_end_unreported(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER peer_event)
 {
-	if (teardown_begin(ep, gen, peer_event, false))
+	if (teardown_begin(ep, gen, peer_event))
 		teardown_go_on(ep);
 	else if (!datp_loop_inside(ep->base.obj.ia))
 		soft_ep_await_end(ep);
@@ -456,9 +458,7 @@ bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER p
 		soft_established_look_before(ep);
 	if (!peer_event && inside && teardown_put_off(ep, gen, why))
 		return true;
-	if (!inside) {
-		mine = teardown_begin(ep, gen, peer_event, only_failing);
-	} else if (!teardown_try_begin(ep, &end, &mine)) {
+	if (!teardown_try_begin(ep, &end, &mine)) {
 		soft_owe_end(ep, &end);
 		return true;
 	}
@@ -490,7 +490,7 @@ void soft_teardown_finish(struct soft_ep *ep)
 
 	teardown_unlist(ep);
 	quiet = teardown_settle(ep, false, soft_now_ms() + TEARDOWN_GRACE_MS);
-	teardown_drain(ep);
+	(void)teardown_drain(ep);
 	teardown_finish(ep, quiet);
 	teardown_report(ep);
 }
@@ -506,7 +506,7 @@ bool soft_teardowns_serve(struct soft_ia *ia)
 		if (!(quiet && teardown_deliver(ep, false)) &&
 		    !soft_bound_over(&ep->teardown.until, &ep->teardown.looked))
 			continue;
-		if (!teardown_try_drain(ep))
+		if (!teardown_drain(ep))
 			continue;
 		teardown_unlist(ep);
 		teardown_finish(ep, quiet);
@@ -695,7 +695,7 @@ void soft_ep_disconnect(struct datp_ep *base, enum datp_close how)
 		disconnect_gracefully(ep);
 		break;
 	case DATP_CLOSE_ABRUPT:
-		if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))
+		if (soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED))
 			soft_ep_ended(ep);
 		break;
 	default:
@@ -708,7 +708,7 @@ void soft_ep_abandon(struct soft_ep *ep)
 	/* the cancel comes first: a reply handled meanwhile may open the endpoint, which is ended below */
 	soft_ep_cancel(ep);
 	atomic_store(&ep->accepting, 0);
-	if (soft_ep_end(ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, false))
+	if (soft_ep_end(ep, DAT_CONNECTION_EVENT_DISCONNECTED))
 		soft_ep_ended(ep);
 }
 

@@ -19,7 +19,15 @@
 struct soft_list;
 struct soft_right;
 
+/* How the thread that has the EP lock makes such a copy. */
+enum soft_copy_way {
+	SOFT_COPY_AS_CAN,  /* by the kernel, or by the peer's bounce thread if the kernel refuses */
+	SOFT_COPY_KERNEL,  /* by the kernel */
+	SOFT_COPY_BOUNDED, /* as it can, but awaited no longer than the bound: copier.c */
+};
+
 struct soft_copying {
+	enum soft_copy_way way; /* EP lock */
 	uint32_t count; /* odd while a copy is under way */
 	uint32_t n;
 	uint32_t window; /* the window of this process that the copy writes into besides, or 0 */

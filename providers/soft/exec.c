@@ -47,7 +47,7 @@ struct soft_dir {
 	bool announce;	     /* the target's ring needs a cell: receives of messages before `announced` are done */
 	uint32_t announced;
 	bool left;	     /* the execution lock has been left to the other side */
-	bool targets;	     /* the next request has to be executed by the target, whose service thread does it if nobody polls */
+	bool targets;	     /* the next request has to be executed by the target, whose progress thread does it if nobody polls */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
 	struct soft_right right; /* the right to access the peer's memory */
 };
@@ -760,7 +760,7 @@ void soft_exec_later(struct soft_ep *ep, bool initiator)
 
 	ep->rest[initiator] = true;
 	help_again(&dir);
-	/* the service thread executes them if nobody polls */
+	/* the service thread has them executed if nobody polls */
 	soft_cq_notify(initiator ? soft_ep_request_cq(ep) : soft_ep_recv_cq(ep));
 	soft_ia_wake(soft_ia(ep->base.obj.ia));
 }

@@ -20,7 +20,7 @@ void soft_exec_go_on(struct soft_ep *ep);
 
 /*
  * Leaves the rest of these requests to the next poll of the queue that gets this direction's
- * completions, or to the service thread if nobody polls. EP lock, open.
+ * completions, or to the progress thread if nobody polls. EP lock, open.
  */
 void soft_exec_later(struct soft_ep *ep, bool initiator);
 

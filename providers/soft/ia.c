@@ -21,6 +21,7 @@
 #include "peer.h"
 #include "pending.h"
 #include "port.h"
+#include "progress.h"
 #include "recv.h"
 #include "send.h"
 #include "share.h"
@@ -107,7 +108,8 @@ static void watch_forks(void)
  */
 static bool cq_wants(const struct soft_cq *cq)
 {
-	return !cq->evd || atomic_load_explicit(&cq->ia->watching, memory_order_relaxed) ||
+	return !cq->evd || atomic_load_explicit(&cq->again, memory_order_relaxed) ||
+	       atomic_load_explicit(&cq->ia->watching, memory_order_relaxed) ||
 	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ||
 	       /* for these, only a sender that waits for a buffer of an SRQ wakes it */
 	       atomic_load_explicit(&cq->ring->service, memory_order_relaxed) ||
@@ -133,6 +135,7 @@ static void cq_serve(struct soft_cq *cq)
 	struct soft_ia *ia = cq->ia;
 	unsigned int rounds = SERVE_ROUNDS;
 
+	atomic_store_explicit(&cq->again, false, memory_order_relaxed);
 	do {
 		/* a peer holds up the thread that polls it: the other queues do not wait for that */
 		if (!soft_cq_try(cq)) {
@@ -371,6 +374,7 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_convert_close(ia);
 	if (ia->service_watch)
 		datp_loop_del(ia->service_watch);
+	soft_progress_stop(ia);
 	soft_tick_fini(ia);
 	soft_sockets_fini(ia);
 	soft_pending_fini(ia);

@@ -16,6 +16,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/conn.h \
 	providers/soft/connect.c providers/soft/connect.h \
 	providers/soft/convert.c providers/soft/convert.h \
+	providers/soft/copier.c providers/soft/copier.h \
 	providers/soft/coop.c providers/soft/coop.h \
 	providers/soft/copying.c providers/soft/copying.h \
 	providers/soft/cq.c providers/soft/cq.h \
@@ -38,6 +39,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/pending.c providers/soft/pending.h \
 	providers/soft/port.c providers/soft/port.h \
 	providers/soft/posted.c providers/soft/posted.h \
+	providers/soft/progress.c providers/soft/progress.h \
 	providers/soft/quiesce.c providers/soft/quiesce.h \
 	providers/soft/recv.c providers/soft/recv.h \
 	providers/soft/remap.c providers/soft/remap.h \

@@ -21,6 +21,7 @@
 #include "ia.h"
 #include "lost.h"
 #include "port.h"
+#include "progress.h"
 #include "providers/common/base/bias.h"
 #include "recv.h"
 #include "setup.h"
@@ -32,7 +33,8 @@
 /* `copying`: the record of the lock's holder, which is waited for as long as it makes no copy; or NULL. */
 static bool try_for_a_moment(const struct soft_ia *ia, _Atomic uint32_t *lock, const struct soft_copying *copying)
 {
-	uint64_t until = datp_clock_us() + (ia->owes_now ? AGAIN_US : MOMENT_US);
+	bool again = !soft_progress_inside() && ia->owes_now;
+	uint64_t until = datp_clock_us() + (again ? AGAIN_US : MOMENT_US);
 
 	for (unsigned int i = 1;; i++) {
 		if (datp_bias_trylock(lock))
@@ -45,7 +47,7 @@ static bool try_for_a_moment(const struct soft_ia *ia, _Atomic uint32_t *lock, c
 
 bool soft_ep_try_slow(struct soft_ep *ep)
 {
-	if (datp_loop_inside(ep->base.obj.ia))
+	if (soft_progress_inside() || datp_loop_inside(ep->base.obj.ia))
 		return try_for_a_moment(soft_ia(ep->base.obj.ia), &ep->base.lock, &ep->copying);
 	datp_lock(&ep->base.lock);
 	return true;
@@ -136,7 +138,7 @@ static void srq_again(struct soft_ep *ep)
 		return;
 	}
 	if (ep->open && ep->base.srq)
-		soft_recv_progress(ep);
+		(void)soft_recv_progress(ep);
 	datp_unlock(&ep->base.lock);
 }
 

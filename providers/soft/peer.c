@@ -9,6 +9,7 @@
 #include "peer.h"
 #include "arena.h"
 #include "bounce.h"
+#include "copier.h"
 #include "cq.h"
 #include "ia.h"
 #include "lost.h"
@@ -288,6 +289,7 @@ static void peer_delete(struct soft_peer *peer)
 	if (peer->arena_fd >= 0)
 		close(peer->arena_fd);
 	soft_process_forget(&peer->process);
+	soft_copier_forget(peer);
 	free(peer);
 }
 

@@ -11,7 +11,8 @@
  * for no longer than the bound, and only once for each connection.
  *
  * The service thread hides a cell, too, if it cannot have the lock of the endpoint, because a peer holds up the thread that has it
- * (owed.c). Such a cell is hidden until the lock can be had.
+ * (owed.c), or if the progress thread has to execute the message first (progress.c). Such a cell is hidden until the lock can be
+ * had and the progress thread has tried.
  *
  * Invariant: while soft_cq.place_hidden is set, the cell at the head is hidden, or
  * soft_cqs_reclaim() has published it as void, because its sender has died.
@@ -21,6 +22,7 @@
 #include "cq.h"
 #include "owed.h"
 #include "port.h"
+#include "progress.h"
 #include "recv.h"
 #include "setup.h"
 
@@ -68,19 +70,32 @@ static void show(struct soft_cq *cq)
 
 /*
  * Returns the endpoint whose message waits, with its lock held, or NULL if the cell is of a
- * connection that has ended, or if this is the service thread and cannot have the lock (place_held).
+ * connection that has ended, or if this is the service thread, and cannot have the lock or leaves the message to the progress
+ * thread (place_held).
  */
 static struct soft_ep *lock_ep(struct soft_cq *cq, const struct soft_cell *cell)
 {
 	struct soft_ep *ep = soft_port_ep(cq->ia, SOFT_ONCE(cell->port));
 
-	soft_place_held(cq, ep && !soft_ep_try(ep));
+	soft_place_held(cq, ep && ((soft_progress_is_due(ep) && datp_loop_inside(&cq->ia->base)) || !soft_ep_try(ep)));
 	if (!ep || cq->place_held)
 		return NULL;
 	if (ep->open && !ep->failing && ep->gen == SOFT_ONCE(cell->gen) && !ep->base.srq && soft_ep_recv_cq(ep) == cq)
 		return ep;
 	datp_unlock(&ep->base.lock);
 	return NULL;
+}
+
+bool soft_place_put_off(struct soft_cq *cq)
+{
+	uint64_t head;
+
+	(void)head_cell(cq, &head);
+	if (cq->place_put_off == head + 1)
+		return false;
+	cq->place_put_off = head + 1;
+	soft_place_held(cq, true);
+	return true;
 }
 
 bool soft_place_look(struct soft_cq *cq)

@@ -21,6 +21,12 @@ static inline void soft_place_held(struct soft_cq *cq, bool held)
 	__atomic_store_n(&cq->place_held, held, __ATOMIC_RELAXED);
 }
 
+/*
+ * The progress thread (progress.c) has to execute the message of the cell at the head. Returns true if that cell is to be hidden
+ * for it, which happens once: then its message may find no receive, and does not hold up the others. Poll lock, EP lock.
+ */
+bool soft_place_put_off(struct soft_cq *cq);
+
 /* Shows a hidden cell again if its message can be completed now, or never will be. Returns true if it did. Poll lock. */
 bool soft_place_look(struct soft_cq *cq);
 

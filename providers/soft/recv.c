@@ -17,6 +17,7 @@
 #include "owed.h"
 #include "peer.h"
 #include "port.h"
+#include "progress.h"
 #include "request.h"
 #include "send.h"
 #include "setup.h"
@@ -253,7 +254,7 @@ void soft_recv_discard(struct soft_ep *ep)
 	ep->unexpected_count = 0;
 }
 
-void soft_recv_progress(struct soft_ep *ep)
+bool soft_recv_progress(struct soft_ep *ep)
 {
 	unsigned int rounds = PROGRESS_ROUNDS;
 	bool more = ep->open;
@@ -261,14 +262,18 @@ void soft_recv_progress(struct soft_ep *ep)
 	while (more && !ep->failing) {
 		deliver_unexpected(ep);
 		/* acquire: makes the requests visible that wait for us at the peer */
-		more = atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) !=
-			       atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed) &&
-		       soft_exec_run(ep, false) && !ep->rest[false];
+		if (atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) ==
+		    atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed))
+			return true;
+		if (soft_progress_puts_off(ep, false))
+			return false;
+		more = soft_exec_run(ep, false) && !ep->rest[false];
 		if (more && !--rounds) {
 			soft_exec_later(ep, false);
-			return;
+			return true;
 		}
 	}
+	return true;
 }
 
 void soft_recv_announce(struct soft_ep *ep, uint32_t msg)
@@ -315,7 +320,7 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 static void catch_up(struct soft_ep *ep)
 {
 	deliver_announced(ep);
-	soft_recv_progress(ep);
+	(void)soft_recv_progress(ep);
 }
 
 void soft_recv_again(struct soft_ep *ep)
@@ -358,21 +363,21 @@ static void message_take(struct soft_ep *ep, struct soft_cell *cell, struct datp
 
 /*
  * Takes a cell that keeps the place of the messages before `msg`. Returns false if the cell has to
- * wait, because the peer is executing one of them. EP lock.
+ * wait, because the peer is executing one of them, or the progress thread will. EP lock.
  */
-static bool announced_take(struct soft_ep *ep, uint32_t msg)
+static bool announced_take(struct soft_cq *cq, struct soft_ep *ep, uint32_t msg)
 {
 	bool waits = false;
 
 	if (ep->base.srq) {
 		if ((int32_t)(msg - ep->announced) > 0)
 			ep->announced = msg;
-		soft_recv_progress(ep);
-		return true;
+		return soft_recv_progress(ep) || !soft_place_put_off(cq);
 	}
 	deliver_before(ep, msg);
-	if (soft_recv_is_ahead(ep, msg)) /* what is not done yet waits for this side to execute it */
-		soft_recv_progress(ep);
+	/* what is not done yet waits for this side to execute it */
+	if (soft_recv_is_ahead(ep, msg) && !soft_recv_progress(ep) && soft_place_put_off(cq))
+		return false;
 	/* the peer may finish at any time */
 	do
 		deliver_before(ep, msg);
@@ -412,7 +417,7 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 	if (mine && cell->kind == SOFT_CELL_MESSAGE)
 		message_take(ep, cell, out, n);
 	else if (mine)
-		taken = announced_take(ep, SOFT_ONCE(cell->msg));
+		taken = announced_take(cq, ep, SOFT_ONCE(cell->msg));
 	datp_unlock(&ep->base.lock);
 	if (!mine)
 		soft_cell_drop(cq->ia, cell);
@@ -504,11 +509,11 @@ static bool ready_receive(struct soft_cq *cq, struct soft_ep *ep)
 	if (ep->base.srq) {
 		/* the place of a message has been reached already, and it has no buffer yet */
 		if ((int32_t)(ep->announced - ep->in_msg) > 0)
-			soft_recv_progress(ep);
+			(void)soft_recv_progress(ep);
 		ep->deferred = true;
 		return ready_keep_place(cq, ep);
 	}
-	soft_recv_progress(ep);
+	(void)soft_recv_progress(ep);
 	if (soft_recv_is_ahead(ep, announced) &&
 	    !(soft_recv_is_ahead(ep, ep->announced) && (int32_t)(ep->announced - announced) > 0))
 		ep->announced = announced;
@@ -529,7 +534,7 @@ static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side si
 	if (ep->open && side == SOFT_SIDE_RECV) {
 		again = ready_receive(cq, ep);
 	} else if (ep->open) {
-		if (ep->rest[true] || soft_coop_wanted(ep->port))
+		if ((ep->rest[true] || soft_coop_wanted(ep->port)) && !soft_progress_puts_off(ep, true))
 			soft_exec_run(ep, true);
 		soft_sq_reap(ep);
 	}
@@ -798,7 +803,7 @@ enum datp_err soft_post_recv(struct datp_ep *base, struct datp_wqe *wqe, const s
 	if (ep->soft_mark >= 0 || ep->hard_mark >= 0)
 		soft_ep_marks(ep);
 	if (ep->open && soft_desc_wanted(ep))
-		soft_recv_progress(ep);
+		(void)soft_recv_progress(ep);
 	return DATP_OK;
 }
 

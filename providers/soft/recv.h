@@ -8,8 +8,11 @@
 
 struct soft_request;
 
-/* Does all that can be done now for the receives of this endpoint. EP lock. */
-void soft_recv_progress(struct soft_ep *ep);
+/*
+ * Does all that can be done now for the receives of this endpoint. Returns false if this is the service thread, and the progress
+ * thread will execute what the peer requests. EP lock.
+ */
+bool soft_recv_progress(struct soft_ep *ep);
 /*
  * As the target, this side has filled the receives of the messages before `msg`: publishes a cell,
  * so that they complete when all that came to the queue before has been taken. EP lock.
@@ -144,7 +147,8 @@ static inline void soft_recv_count(struct soft_ep *ep)
 void soft_ready_find(struct soft_cq *cq);
 /*
  * Polls a queue of ours into libdatp's lists; takes the queue's poll lock. On the service thread it returns false, with some of it
- * left, if the poll lock is not free (soft_cq_try()), or if the next cell waits because the lock of its endpoint is not.
+ * left, if the poll lock is not free (soft_cq_try()), or if the next cell waits because the lock of its endpoint is not, or for the
+ * progress thread.
  */
 bool soft_cq_drain(struct soft_cq *cq);
 /* Frees what the ring still holds, because nobody polls it any more. */

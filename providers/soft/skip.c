@@ -311,6 +311,8 @@ static void late_serve(struct soft_cq *cq)
 		datp_unlock(soft_cq_lock(cq));
 	}
 	if (there) {
+		/* relaxed: the wake-up below publishes it */
+		atomic_store_explicit(&cq->again, true, memory_order_relaxed);
 		/* Others may have published behind the cell, and the threads that they woke have found nothing */
 		soft_cq_notify(cq);
 		soft_ia_wake(cq->ia);

@@ -19,6 +19,7 @@
 #include <datp/fork.h>
 #include <datp/timer.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -121,7 +122,9 @@ struct soft_cq {
 	bool waited, lost;
 	uint64_t waited_head;
 	bool place_hidden;     /* the cell at the head is hidden: its message waits. Poll lock; place.c */
+	uint64_t place_put_off; /* the position after the last cell that was hidden for the progress thread. Poll lock */
 	bool place_held;       /* by the service thread, which could not have the EP lock. Poll lock; a hint without it */
+	_Atomic bool again;    /* the service thread is to take what is there */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread uses it, so it must not be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */
@@ -180,6 +183,7 @@ struct soft_peer {
 	struct soft_share *_Atomic shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
 	_Atomic uint64_t share_ends; /* counts how often mappings were taken out of `shares`; written under share_lock */
+	struct soft_copier *copier_left; /* that the peer has held up too long; copier.c. Progress thread */
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
@@ -193,6 +197,14 @@ struct soft_payload {
 	uint64_t len;
 	struct soft_slot *slot; /* to be given back when the payload has been read; NULL: it is in the cell */
 	bool solicited;
+};
+
+/* The thread that executes requests in place of the service thread. progress.c */
+struct soft_progress {
+	pthread_t thread;
+	bool runs;		/* service thread */
+	_Atomic bool stop, left; /* `left`: the tick has it try again */
+	_Atomic uint32_t bell;	/* a futex */
 };
 
 /* What was being executed under a port's execution lock when soft_exec_look() was called. exec.h */
@@ -410,6 +422,7 @@ struct soft_ep {
 	struct soft_copying copying; /* copying.h says who accesses it */
 	uint32_t owed;		     /* enum soft_owed; soft_ia.lock */
 	struct soft_owed_end owed_end; /* soft_ia.lock */
+	_Atomic uint32_t to_execute;   /* what the progress thread is to execute: progress.c. EP lock; a hint without it */
 };
 
 struct soft_srq {
@@ -514,6 +527,8 @@ struct soft_ia {
 	_Atomic uint32_t draining; /* endpoints in a graceful disconnect */
 	_Atomic uint32_t next_qual, next_pz;
 	struct soft_bounce *_Atomic bounce; /* service thread; NULL before it is needed */
+	struct soft_progress progress;
+	struct soft_copier *copier; /* progress thread */
 	struct soft_ia *next; /* the next IA of this process; ia.c's lock */
 
 	uint32_t patience_ms; /* how long a peer is waited for; bound.h */

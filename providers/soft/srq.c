@@ -112,7 +112,7 @@ static void srq_serve(void *arg)
 			continue;
 		}
 		if (ep->open && ep->base.srq == &srq->base)
-			soft_recv_progress(ep);
+			(void)soft_recv_progress(ep);
 		datp_unlock(&ep->base.lock);
 	}
 }

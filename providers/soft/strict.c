@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "exec.h"
 #include "mr.h"
+#include "progress.h"
 #include "recv.h"
 #include "send.h"
 #include "unready.h"
@@ -91,7 +92,8 @@ bool soft_strict_look(struct soft_ep *ep)
 {
 	if (!soft_ia(ep->base.obj.ia)->strict || !is_waiting(ep))
 		return false;
-	soft_exec_run(ep, true);
+	if (!soft_progress_puts_off(ep, true))
+		soft_exec_run(ep, true);
 	soft_sq_reap(ep);
 	/* a request that is not in the queue any more would never be found late */
 	if (is_waiting(ep) && !soft_queue_is_whole(ep))

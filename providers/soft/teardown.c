@@ -15,6 +15,7 @@
 #include "owed.h"
 #include "peer.h"
 #include "port.h"
+#include "progress.h"
 #include "recv.h"
 #include "send.h"
 #include "setup.h"
@@ -74,6 +75,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	ep->rindex = remote->index;
 	ep->rgen = remote->gen;
 	ep->my_sender_id = remote->my_sender_id;
+	ep->copying.way = peer->cma ? SOFT_COPY_KERNEL : SOFT_COPY_AS_CAN;
 	datp_lock(&ia->lock);
 	peer->users++;
 	ep->peer = peer;
@@ -319,7 +321,8 @@ static bool teardown_begin_locked(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NU
 		/* relaxed: revoked_now() has acquired it before it calls this; another caller that misses it waits longer */
 		bool revoked = atomic_load_explicit(&ep->revoked, memory_order_relaxed) == ep->gen;
 
-		soft_recv_progress(ep);
+		(void)soft_recv_progress(ep);
+		soft_progress_forget(ep);
 		ep->teardown.deliver = !ep->failing;
 		ep->teardown.peer_event = peer_event;
 		ep->teardown.why = 0;

@@ -14,6 +14,7 @@
 #include "lost.h"
 #include "owed.h"
 #include "port.h"
+#include "progress.h"
 #include "recv.h"
 #include "setup.h"
 #include "share.h"
@@ -76,6 +77,7 @@ static void tick(void *arg)
 	more = soft_shares_again(ia) || more;
 	more = soft_teardowns_put_off_serve(ia) || more;
 	more = soft_owed_serve(ia) || more;
+	more = soft_progress_serve(ia) || more;
 	if (more)
 		soft_tick_set(ia);
 }

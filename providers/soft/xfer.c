@@ -18,6 +18,7 @@
 #define _GNU_SOURCE
 #include "xfer.h"
 #include "bounce.h"
+#include "copier.h"
 #include "copying.h"
 #include "guard.h"
 #include "share.h"
@@ -315,6 +316,17 @@ static int xfer_here(bool write, bool ordered, struct soft_list *local, struct s
 	return write ? copy(remote, local, len, ordered, right) : copy(local, remote, len, ordered, right);
 }
 
+/* Copies in a way that soft_copying does not know, or that is not SOFT_COPY_KERNEL. */
+static int xfer_otherwise(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
+			  uint64_t len, enum soft_copy_way way)
+{
+	if (!peer->cma)
+		return soft_bounce_ask(peer, write, ordered, local, remote->right, len);
+	if (way == SOFT_COPY_BOUNDED)
+		return soft_copier_move(peer, write, ordered, local, remote, len);
+	return soft_cma(peer->process.pid, write, ordered, local, remote, len);
+}
+
 int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 	      struct soft_list *remote, uint64_t len)
 {
@@ -336,12 +348,13 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 		return error;
 	}
 	copying = remote->right && local->sge ? remote->right->copying : NULL;
-	if (copying)
-		soft_copying_begin(copying, local, remote->right);
-	error = peer->cma ? soft_cma(peer->process.pid, write, ordered, local, remote, len) :
-			    soft_bounce_ask(peer, write, ordered, local, remote->right, len);
-	if (copying)
-		soft_copying_end(copying);
+	if (!copying)
+		return xfer_otherwise(peer, write, ordered, local, remote, len, SOFT_COPY_AS_CAN);
+	soft_copying_begin(copying, local, remote->right);
+	error = copying->way == SOFT_COPY_KERNEL ?
+			soft_cma(peer->process.pid, write, ordered, local, remote, len) :
+			xfer_otherwise(peer, write, ordered, local, remote, len, copying->way);
+	soft_copying_end(copying);
 	return error;
 }
 

@@ -68,6 +68,7 @@ SOFT_API_TESTS = \
 	tests/soft/end_test \
 	tests/soft/established_test \
 	tests/soft/fault_test \
+	tests/soft/progress_test \
 	tests/soft/fork_test \
 	tests/soft/gone_test \
 	tests/soft/held_test \
@@ -78,6 +79,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/queue_test \
 	tests/soft/hostile/rights_test \
 	tests/soft/hostile/stuck_test \
+	tests/soft/hostile/service_test \
 	tests/soft/hostile/redirect_test \
 	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
@@ -136,6 +138,10 @@ tests_soft_fault_test_SOURCES = tests/soft/fault_test.c
 tests_soft_fault_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_fault_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
+tests_soft_progress_test_SOURCES = tests/soft/progress_test.c
+tests_soft_progress_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_progress_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
 tests_soft_gone_test_SOURCES = tests/soft/gone_test.c
 tests_soft_gone_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_gone_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
@@ -157,7 +163,7 @@ tests_soft_hostile_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARN
 # The attacker, and the tests in which it attacks.
 check_LTLIBRARIES += libhostile.la
 libhostile_la_SOURCES = tests/soft/hostile/hostile.c tests/soft/hostile/hostile.h \
-	tests/soft/hostile/victim.c tests/soft/hostile/victim.h
+	tests/soft/hostile/trap.c tests/soft/hostile/trap.h tests/soft/hostile/victim.c tests/soft/hostile/victim.h
 libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_skip_test_SOURCES = tests/soft/hostile/skip_test.c
 tests_soft_hostile_skip_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
@@ -177,6 +183,9 @@ tests_soft_hostile_rights_test_LDADD = libhostile.la libapi.la libsoft_core.la l
 tests_soft_hostile_stuck_test_SOURCES = tests/soft/hostile/stuck_test.c
 tests_soft_hostile_stuck_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_stuck_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_service_test_SOURCES = tests/soft/hostile/service_test.c
+tests_soft_hostile_service_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_service_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_redirect_test_SOURCES = tests/soft/hostile/redirect_test.c
 tests_soft_hostile_redirect_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_redirect_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

@@ -198,6 +198,7 @@ uint64_t model_atomic(const struct soft_request *r);
 #define EXEC_MOST		  16u
 #define SKIP_SPINS		  1
 #define soft_tick_set(ia)	  model_tick_set(ia)
+#define soft_progress_puts_off(ep, initiator) ((void)(ep), (void)(initiator), false) /* as but on the service thread */
 #define soft_unready_watch(ep)	  ((void)(ep)) /* messages to the user */
 bool model_bound_over(void);
 #define soft_ep_unanswered(ep)	  model_ep_fail(ep)

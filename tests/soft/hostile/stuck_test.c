@@ -4,45 +4,17 @@
  * victim that copies waits in the kernel until the attacker ends the fault. Meanwhile a window that this copy does not use is
  * freed, other connections are served, and a bind that ends the window through which the thread writes does not complete.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "hostile.h"
+#include "trap.h"
 #include "victim.h"
 
-enum { LEN = 131072, PAGE = 4096, QUIET_MS = 500 }; /* five times the bound of the adapter */
+enum { LEN = TRAP_LEN, QUIET_MS = 500 }; /* five times the bound of the adapter */
 
 /* ------------------------------------------------------------------ the attacker */
-
-static int faults;
-
-static unsigned char *trap(void)
-{
-	return (unsigned char *)(((uintptr_t)hostile_data + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
-}
-
-/* Returns false if the system does not allow it for faults of the kernel. */
-static bool set_trap(void)
-{
-	struct uffdio_api version = { .api = UFFD_API };
-	struct uffdio_register all = { .range = { (uintptr_t)trap(), LEN }, .mode = UFFDIO_REGISTER_MODE_MISSING };
-
-	faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	if (faults < 0 && (errno == EPERM || errno == ENOSYS))
-		return false;
-	REQUIRE(faults >= 0 && ioctl(faults, UFFDIO_API, &version) == 0);
-	REQUIRE(madvise(trap(), LEN, MADV_DONTNEED) == 0 && ioctl(faults, UFFDIO_REGISTER, &all) == 0);
-	return true;
-}
 
 /* What the attacker is told. */
 struct target {
@@ -60,11 +32,11 @@ static void leave_request(struct hostile *h, const struct target *target)
 	struct soft_mr *window = &h->own.mr[index];
 
 	*e = (struct soft_sqe){ .op = (uint8_t)target->op, .n = 1, .len = LEN };
-	e->sge[0] = (struct datp_sge){ HOSTILE_CONTEXT(1), 0, (uintptr_t)trap(), LEN };
+	e->sge[0] = (struct datp_sge){ HOSTILE_CONTEXT(1), 0, (uintptr_t)trap_at(), LEN };
 	e->remote = (struct datp_rge){ target->window, 0, target->addr, LEN };
 	if (target->op == DATP_READ_RMR) {
 		REQUIRE(index > 1);
-		atomic_store(&window->addr, (uintptr_t)trap());
+		atomic_store(&window->addr, (uintptr_t)trap_at());
 		atomic_store(&window->len, LEN);
 		atomic_store(&window->priv, DAT_MEM_PRIV_ALL_FLAG);
 		atomic_store(&window->lmr, HOSTILE_CONTEXT(1));
@@ -84,8 +56,6 @@ static void leave_request(struct hostile *h, const struct target *target)
 
 static void attack(void *arg)
 {
-	struct pollfd fault = { .events = POLLIN };
-	struct uffdio_zeropage all = { .range = { (uintptr_t)trap(), LEN } };
 	struct target target;
 	struct hostile h;
 	bool trapped;
@@ -95,14 +65,13 @@ static void attack(void *arg)
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, target.qual);
 	check_await(CHECK_PARENT);
-	trapped = set_trap();
+	trapped = trap_set();
 	check_put(CHECK_PARENT, &trapped, sizeof(trapped));
 	if (!trapped)
 		return;
 	leave_request(&h, &target);
 	check_signal(CHECK_PARENT);
-	fault.fd = faults;
-	REQUIRE(poll(&fault, 1, (int)check_patience_ms()) == 1 && fault.revents == POLLIN);
+	trap_await();
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
 	if (target.polls) {
@@ -110,7 +79,7 @@ static void attack(void *arg)
 		check_signal(CHECK_PARENT);
 		check_await(CHECK_PARENT);
 	}
-	REQUIRE(ioctl(faults, UFFDIO_ZEROPAGE, &all) == 0);
+	trap_release();
 	check_await(CHECK_PARENT);
 	hostile_close(&h);
 }

@@ -39,7 +39,7 @@ struct soft_copier {
 	_Atomic bool ended;
 	struct soft_list remote;
 	struct soft_right right;
-	void *page; /* the mapping of right.open */
+	const void *page; /* the mapping of right.open */
 	pid_t pid;
 	bool write, ordered;
 	int error;
@@ -77,7 +77,7 @@ static void copy_piece(struct soft_copier *c)
 
 	soft_list_one(&data, (uintptr_t)c->data, c->len);
 	c->error = soft_cma(c->pid, c->write, c->ordered, &data, &c->remote, c->len);
-	munmap(c->page, page_size());
+	munmap((void *)(uintptr_t)c->page, page_size());
 }
 
 static void *run(void *arg)
@@ -151,15 +151,15 @@ static bool is_held_up(struct soft_peer *peer)
 }
 
 /* Gives the copier a mapping of its own of the word that says whether the right is valid. */
-static bool own_right(struct soft_copier *c, const struct soft_right *right)
+static bool own_right(struct soft_peer *peer, struct soft_copier *c, const struct soft_right *right)
 {
-	uintptr_t at = (uintptr_t)right->open, within = at & (page_size() - 1);
+	const char *page = soft_peer_page(peer, (const void *)right->open, page_size());
 
-	/* an old size of 0 makes a second mapping of the same shared memory */
-	c->page = mremap((void *)(at - within), 0, page_size(), MREMAP_MAYMOVE);
-	if (c->page == MAP_FAILED)
+	if (!page)
 		return false;
-	c->right = (struct soft_right){ .open = (void *)((char *)c->page + within), .gen = right->gen };
+	c->page = page;
+	c->right = (struct soft_right){ .open = (const void *)(page + ((uintptr_t)right->open & (page_size() - 1))),
+					.gen = right->gen };
 	c->remote.right = &c->right;
 	return true;
 }
@@ -215,7 +215,7 @@ static int move_piece(struct soft_peer *peer, bool write, bool ordered, struct s
 	c->write = write;
 	c->ordered = write && ordered;
 	c->len = len;
-	if (!own_right(c, remote->right))
+	if (!own_right(peer, c, remote->right))
 		return EAGAIN;
 	/* release: publishes the question */
 	atomic_store_explicit(&c->state, COPIER_ASKED, memory_order_release);

@@ -220,6 +220,22 @@ void soft_peer_unmap(struct soft_peer *peer, const void *at)
 	datp_unlock(&peer->ia->lock);
 }
 
+const void *soft_peer_page(struct soft_peer *peer, const void *at, uint64_t size)
+{
+	void *page = MAP_FAILED;
+
+	datp_lock(&peer->ia->lock);
+	for (struct soft_map *map = peer->maps; map && page == MAP_FAILED; map = map->next) {
+		uint64_t offset = (uintptr_t)at - (uintptr_t)map->addr;
+
+		if (offset < map->size)
+			page = mmap(NULL, size, PROT_READ, MAP_SHARED, peer->arena_fd,
+				    (off_t)(map->extent + (offset & ~(size - 1))));
+	}
+	datp_unlock(&peer->ia->lock);
+	return page == MAP_FAILED ? NULL : page;
+}
+
 struct soft_ring *soft_peer_ring(struct soft_peer *peer, const struct soft_ref *ref, uint32_t *mask)
 {
 	const uint64_t most = soft_ring_size(SOFT_CQ_CELLS_MAX);

@@ -65,6 +65,11 @@ struct soft_port *soft_peer_port(struct soft_peer *peer, const struct soft_ref *
 				 const struct soft_layout *layout);
 void soft_peer_unmap(struct soft_peer *peer, const void *at);
 void soft_peer_unmap_locked(struct soft_peer *peer, const void *at); /* ia.lock held */
+/*
+ * Maps the page, of `size` bytes, in which `at` lies once more, to read it. `at` is in memory of the peer that is mapped. The
+ * caller unmaps the page. Returns NULL if it cannot be mapped.
+ */
+const void *soft_peer_page(struct soft_peer *peer, const void *at, uint64_t size);
 
 /* Writes our introduction; sender_id and my_sender_id are its fields. */
 void soft_peer_introduce(struct soft_ia *ia, uint32_t sender_id, uint32_t my_sender_id,

@@ -669,7 +669,7 @@ static void ready_note(struct soft_cq *cq)
 void soft_ready_find(struct soft_cq *cq)
 {
 	uint32_t most = ready_most(cq) / 2;
-	bool again;
+	bool again = false; /* not used: such a port is on the list, for the next poll */
 
 	if (!soft_cq_try(cq)) {
 		soft_owe_find(cq);

@@ -29,6 +29,7 @@
 #include "sparse.h"
 #include "srq.h"
 #include "tick.h"
+#include "providers/common/base/notify.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -130,6 +131,22 @@ static bool cq_watch(struct soft_cq *cq)
 	return more;
 }
 
+static bool poll_try(struct datp_evd *evd)
+{
+	return soft_cq_try(&soft_evd(evd)->cq);
+}
+
+/* Tells consumers what has arrived. Returns false if a peer holds up the thread that has the poll lock. */
+static bool cq_notify(struct soft_cq *cq)
+{
+	if (cq->evd)
+		return datp_evd_notify_by(cq->evd, poll_try);
+	if (!soft_cq_try(cq))
+		return false;
+	datp_unlock(soft_cq_lock(cq));
+	return true;
+}
+
 static void cq_serve(struct soft_cq *cq)
 {
 	struct soft_ia *ia = cq->ia;
@@ -137,14 +154,11 @@ static void cq_serve(struct soft_cq *cq)
 
 	atomic_store_explicit(&cq->again, false, memory_order_relaxed);
 	do {
-		/* a peer holds up the thread that polls it: the other queues do not wait for that */
-		if (!soft_cq_try(cq)) {
+		/* the other queues do not wait for such a thread */
+		if (!cq_notify(cq)) {
 			soft_owe_serve(ia);
 			break;
 		}
-		datp_unlock(soft_cq_lock(cq));
-		if (cq->evd)
-			datp_evd_notify(cq->evd);
 		(void)soft_cq_drain(cq); /* the null queue, and queues that libdatp polls no more */
 	} while ((!cq->evd || atomic_load_explicit(&ia->watching, memory_order_relaxed)) &&
 		 cq_watch(cq) && --rounds);

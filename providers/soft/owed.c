@@ -10,8 +10,7 @@
  * if another thread has ended that connection meanwhile. Whoever notes something sets the timer afterwards.
  *
  * There remains a moment in which the service thread can wait nevertheless: libdatp takes the poll lock of a queue without a try
- * when it drains an armed queue and when it reports the end of a connection, and another thread may take the lock, and be held up,
- * after soft_cq_try().
+ * when it reports the end of a connection, and another thread may take the lock, and be held up, after soft_cq_try().
  */
 #include "owed.h"
 #include "bounce.h"

@@ -7,6 +7,7 @@
 
 #include "core_world.h"
 #include "providers/common/core/evd.h"
+#include "providers/common/base/notify.h"
 
 static DAT_CNO_HANDLE cno;
 static DAT_EVD_HANDLE soft, soft2;
@@ -457,11 +458,42 @@ static void one_event_for_each_trigger_takes_them_all(void)
 	CHECK_EQ_INT(taken, POSTS);
 }
 
+/* The number of times that the poll lock can still be had. */
+static unsigned int free_times;
+
+static bool take_while_free(struct datp_evd *evd)
+{
+	if (!free_times)
+		return false;
+	free_times--;
+	return datp_trylock(&evd->poll_lock);
+}
+
+/* The drain takes the lock, and then the arming, which comes again as long as something has arrived. */
+static void a_notification_does_not_wait_for_the_lock(void)
+{
+	struct datp_evd *evd = (struct datp_evd *)evd_on(cno, DAT_EVD_DTO_FLAG);
+
+	for (unsigned int n = 0; n < 2; n++) {
+		free_times = n;
+		CHECK(!datp_evd_notify_by(evd, take_while_free));
+		CHECK_EQ_INT(free_times, 0);
+	}
+	free_times = 2;
+	CHECK(datp_evd_notify_by(evd, take_while_free));
+	CHECK_EQ_INT(free_times, 0);
+	/* it has left the lock free each time */
+	REQUIRE(datp_trylock(&evd->poll_lock));
+	datp_unlock(&evd->poll_lock);
+	REQUIRE_DAT(DAT->evd_free_func((DAT_EVD_HANDLE)evd), DAT_SUCCESS);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(a_trigger_names_its_queue_and_takes_no_event),
 	CHECK_TEST(each_event_triggers_although_the_queue_never_becomes_empty),
 	CHECK_TEST(a_drained_queue_triggers_no_more),
 	CHECK_TEST(triggers_of_several_queues_take_turns),
+	CHECK_TEST(a_notification_does_not_wait_for_the_lock),
 	CHECK_TEST(a_wait_that_runs_out_is_queue_empty_and_not_early),
 	CHECK_TEST(wait_checks_its_arguments),
 	CHECK_TEST(a_disabled_queue_does_not_trigger),

@@ -17,6 +17,7 @@
 
 #include "ep.h"
 #include "evd_take.h"
+#include "providers/common/base/notify.h"
 
 enum { DRAIN_BATCH = 16 };
 
@@ -295,12 +296,19 @@ void evd_progress(struct datp_evd *evd)
 	datp_unlock(&evd->poll_lock);
 }
 
-void evd_rearm(struct datp_evd *evd)
+static bool poll_take(struct datp_evd *evd)
+{
+	datp_lock(&evd->poll_lock);
+	return true;
+}
+
+/* Returns false if take() does not take the poll lock. */
+static bool rearm(struct datp_evd *evd, bool (*take)(struct datp_evd *evd))
 {
 	struct evd_priv *priv = evd_priv(evd);
 
 	if (!evd->has_cq)
-		return;
+		return true;
 	for (;;) {
 		bool wanted, solicited, more = false;
 
@@ -309,22 +317,34 @@ void evd_rearm(struct datp_evd *evd)
 		solicited = priv->streams[STREAM_SOLICITED] != 0;
 		datp_unlock(&priv->lock);
 		if (!wanted)
-			return;
-		datp_lock(&evd->poll_lock);
+			return true;
+		if (!take(evd))
+			return false;
 		if (!priv->gone && evd->obj.ia->ops->evd_arm(evd, DATP_ARM_CNO, solicited)) {
 			evd_drain_locked(evd);
 			more = true;
 		}
 		datp_unlock(&evd->poll_lock);
 		if (!more)
-			return;
+			return true;
 	}
+}
+
+void evd_rearm(struct datp_evd *evd)
+{
+	(void)rearm(evd, poll_take);
+}
+
+DATP_API bool datp_evd_notify_by(struct datp_evd *evd, bool (*take)(struct datp_evd *evd))
+{
+	if (!take(evd))
+		return false;
+	evd_drain_locked(evd);
+	datp_unlock(&evd->poll_lock);
+	return rearm(evd, take);
 }
 
 DATP_API void datp_evd_notify(struct datp_evd *evd)
 {
-	datp_lock(&evd->poll_lock);
-	evd_drain_locked(evd);
-	datp_unlock(&evd->poll_lock);
-	evd_rearm(evd);
+	(void)datp_evd_notify_by(evd, poll_take);
 }

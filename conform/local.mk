@@ -29,6 +29,7 @@ conform_sources = \
 	conform/t_consumer_evd.c \
 	conform/t_consumer_order.c \
 	conform/t_consumer_reg.c \
+	conform/t_access.c \
 	conform/t_data.c \
 	conform/t_disc.c \
 	conform/t_ep.c \

@@ -390,55 +390,6 @@ CLAUSE_ACTIVE("EP_RDMA_READ-06", "EP_RDMA_WRITE-06")
 	kit_empty(f.p.a.request);
 }
 
-/* The other side does not allow the access: it completes with REMOTE_ACCESS, the connection breaks, no byte moves. */
-static void remote_fault(enum op op, bool other_pz, DAT_MEM_PRIV_FLAGS priv, size_t offset,
-			 DAT_COMPLETION_FLAGS flags)
-{
-	struct field f;
-	struct kit_buf remote;
-
-	lay_out(&f, NULL);
-	remote = kit_buf_in(other_pz ? kit_pz_b() : kit_pz_of(t.b_remote), 4096, priv);
-	if (!remote.rmr_context) /* no remote privilege at all: use an invalid key */
-		remote.rmr_context = remote.context ? remote.context : 0x7fffff01;
-	kit_buf_fill(&f.local, 0, 4096, 1);
-	kit_buf_fill(&remote, 0, 4096, 2);
-	f.remote = remote;
-	if (op == WRITE)
-		MUST_RET(kit_write(f.p.a.ep, kit_seg(&f.local, 0, 64), kit_target(&remote, offset, 64),
-				   1, flags),
-			 DAT_SUCCESS);
-	else
-		MUST_RET(kit_read(f.p.a.ep, kit_seg(&f.local, 0, 64), kit_target(&remote, offset, 64),
-				  1, flags),
-			 DAT_SUCCESS);
-	kit_remote_access(&f.p, 1, op == WRITE);
-	CHECK_THAT(kit_buf_filled(&remote, 0, 4096, 2));
-	CHECK_NUM(kit_state(f.p.a.ep), DAT_EP_STATE_DISCONNECTED);
-	CHECK_NUM(kit_state(f.p.b.ep), DAT_EP_STATE_DISCONNECTED);
-}
-
-#define NO_READ	 (DAT_MEM_PRIV_ALL_FLAG & ~DAT_MEM_PRIV_REMOTE_READ_FLAG)
-#define NO_WRITE (DAT_MEM_PRIV_ALL_FLAG & ~DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-
-CLAUSE_EACH("EP_RDMA_READ-09") { NEEDS_READ_RIGHT();
-			    remote_fault(READ, false, NO_READ, 0, DEFAULT); }
-CLAUSE_EACH("EP_RDMA_READ-10") { NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_support");
-			    remote_fault(READ, true, KIT_REMOTE, 0, DEFAULT); }
-CLAUSE_EACH("EP_RDMA_READ-11") { remote_fault(READ, false, KIT_REMOTE, 4096 - 63, DEFAULT); }
-CLAUSE_EACH("EP_RDMA_READ-18") { remote_fault(READ, false, KIT_REMOTE, 4096 - 63, SUPPRESS); }
-CLAUSE_EACH("EP_RDMA_WRITE-09") { NEEDS_WRITE_RIGHT();
-			     remote_fault(WRITE, false, NO_WRITE, 0, DEFAULT); }
-CLAUSE_EACH("EP_RDMA_WRITE-10") { remote_fault(WRITE, false, KIT_REMOTE, 4096 - 63, DEFAULT); }
-CLAUSE_EACH("EP_RDMA_WRITE-10") { remote_fault(WRITE, false, KIT_REMOTE, (size_t)-1, DEFAULT); }
-CLAUSE_EACH("EP_RDMA_WRITE-10", "PZ_CREATE-05")
-{
-	NEEDS(t.prov.pz_support == DAT_PZ_UNIQUE, "pz_support");
-	remote_fault(WRITE, true, KIT_REMOTE, 0, DEFAULT);
-}
-CLAUSE_EACH("LMR_CREATE-13") { NEEDS_WRITE_RIGHT();
-			  remote_fault(WRITE, false, KIT_LOCAL, 0, DEFAULT); }
-
 /* Transfers `bytes` bytes through a list of segments with the odd lengths sizes[]. */
 static void scatter(enum op op, size_t bytes)
 {

@@ -408,14 +408,21 @@ static void after_status(struct mutant *mutant, struct datp_wrap_call *call)
 		*AT(call, 2, DAT_BOOLEAN) = DAT_TRUE;
 }
 
-static void declare_short(struct mutant *mutant, DAT_IA_ATTR *attr)
+/* Attributes that excuse a device: the first one is true of this adapter, the second one is not. */
+static void declare(struct mutant *mutant, DAT_IA_ATTR *attr)
 {
-	static DAT_NAMED_ATTR declared = { .name = "short_receive", .value = "flushed" };
+	static DAT_NAMED_ATTR flushed = { .name = "short_receive", .value = "flushed" };
+	static DAT_NAMED_ATTR unchecked = { .name = "read_right", .value = "unchecked" };
 
-	if (!attr || !breaks(mutant, "short_flushed_declared"))
+	if (!attr)
+		return;
+	if (breaks(mutant, "short_flushed_declared"))
+		attr->transport_attr = &flushed;
+	else if (breaks(mutant, "reads_unchecked_declared"))
+		attr->transport_attr = &unchecked;
+	else
 		return;
 	attr->num_transport_attr = 1;
-	attr->transport_attr = &declared;
 }
 
 /* Attributes that have no name or no value, among them those that datconform looks for. */
@@ -501,7 +508,7 @@ static void bend_results(struct mutant *mutant, struct datp_wrap_call *call)
 		bend(mutant, AT(call, 1, DAT_EVENT));
 		break;
 	case DATP_CALL_ia_query:
-		declare_short(mutant, AT(call, 3, DAT_IA_ATTR));
+		declare(mutant, AT(call, 3, DAT_IA_ATTR));
 		leave_unnamed(mutant, AT(call, 3, DAT_IA_ATTR), AT(call, 5, DAT_PROVIDER_ATTR));
 		break;
 	case DATP_CALL_ep_get_status: after_status(mutant, call); break;

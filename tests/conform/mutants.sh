@@ -91,6 +91,7 @@ cookie_cut EP_RECV-22
 length_more EP_RECV-11
 length_error_is_success EP_RECV-12
 short_flushed EP_RECV-12
+reads_unchecked_declared EP_RDMA_READ-09
 attributes_unnamed IA_QUERY-16
 long_send_is_transport EP_RECV-12
 break_lost EP_RECV-12

@@ -32,7 +32,7 @@
 /* `copying`: the record of the lock's holder, which is waited for as long as it makes no copy; or NULL. */
 static bool try_for_a_moment(const struct soft_ia *ia, _Atomic uint32_t *lock, const struct soft_copying *copying)
 {
-	bool again = !soft_progress_inside() && ia->owes_now;
+	bool again = !soft_progress_inside(ia) && ia->owes_now;
 	uint64_t until = datp_clock_us() + (again ? AGAIN_US : MOMENT_US);
 
 	for (unsigned int i = 1;; i++) {
@@ -46,8 +46,10 @@ static bool try_for_a_moment(const struct soft_ia *ia, _Atomic uint32_t *lock, c
 
 bool soft_ep_try_slow(struct soft_ep *ep)
 {
-	if (soft_progress_inside() || datp_loop_inside(ep->base.obj.ia))
-		return try_for_a_moment(soft_ia(ep->base.obj.ia), &ep->base.lock, &ep->copying);
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+
+	if (soft_progress_inside(ia) || datp_loop_inside(&ia->base))
+		return try_for_a_moment(ia, &ep->base.lock, &ep->copying);
 	datp_lock(&ep->base.lock);
 	return true;
 }

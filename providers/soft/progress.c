@@ -34,11 +34,14 @@
 
 enum { EXECUTE_THEIRS = 1, EXECUTE_OURS = 2 };
 
-static _Thread_local bool is_inside;
-
-bool soft_progress_inside(void)
+/*
+ * A thread-local variable would not do: the C library allocates a plugin's variables when a thread first uses one, and ends the
+ * program if it cannot.
+ */
+bool soft_progress_inside(const struct soft_ia *ia)
 {
-	return is_inside;
+	/* relaxed: only that thread itself asks for the value that it has stored; any other value is not the caller's */
+	return pthread_equal(atomic_load_explicit(&ia->progress.self, memory_order_relaxed), pthread_self());
 }
 
 static void ring_bell(struct soft_progress *p)
@@ -114,7 +117,7 @@ static void *run(void *arg)
 	struct soft_ia *ia = arg;
 	struct soft_progress *p = &ia->progress;
 
-	is_inside = true;
+	atomic_store_explicit(&p->self, pthread_self(), memory_order_relaxed);
 	/* acquire: its end is asked for by a thread that has done all else */
 	while (!atomic_load_explicit(&p->stop, memory_order_acquire)) {
 		/* acquire: makes visible what was noted before */
@@ -157,7 +160,7 @@ bool soft_progress_puts_off(struct soft_ep *ep, bool initiator)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
 	/* in this order: the service thread may have ended before the progress thread does */
-	if (is_inside || ep->peer->self || !datp_loop_inside(&ia->base))
+	if (soft_progress_inside(ia) || ep->peer->self || !datp_loop_inside(&ia->base))
 		return false;
 	atomic_fetch_or_explicit(&ep->to_execute, initiator ? EXECUTE_OURS : EXECUTE_THEIRS, memory_order_relaxed);
 	if (start(ia)) {
@@ -189,6 +192,7 @@ void soft_progress_stop(struct soft_ia *ia)
 		atomic_store_explicit(&p->stop, true, memory_order_release);
 		ring_bell(p);
 		pthread_join(p->thread, NULL);
+		atomic_store_explicit(&p->self, 0, memory_order_relaxed);
 		p->runs = false;
 	}
 	soft_copier_stop(ia);

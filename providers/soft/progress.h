@@ -24,8 +24,8 @@ static inline void soft_progress_forget(struct soft_ep *ep)
 	atomic_store_explicit(&ep->to_execute, 0, memory_order_relaxed);
 }
 
-/* Returns true on the progress thread of any adapter. */
-bool soft_progress_inside(void);
+/* Returns true on the progress thread of this adapter. */
+bool soft_progress_inside(const struct soft_ia *ia);
 /* Has it try again what it could not do, or starts it if that has failed. Returns true if it has to be called again. Tick. */
 bool soft_progress_serve(struct soft_ia *ia);
 /* Ends it. No other thread uses the adapter. */

@@ -202,6 +202,7 @@ struct soft_payload {
 /* The thread that executes requests in place of the service thread. progress.c */
 struct soft_progress {
 	pthread_t thread;
+	_Atomic(pthread_t) self; /* set by that thread itself; 0 while there is none */
 	bool runs;		/* service thread */
 	_Atomic bool stop, left; /* `left`: the tick has it try again */
 	_Atomic uint32_t bell;	/* a futex */

@@ -386,15 +386,18 @@ static int poll_late(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	pthread_mutex_lock(&late.lock);
 	while (some && late.count < LATE && poll_real(cq, 1, &late.one[late.count].wc) > 0) {
 		struct late *one = &late.one[late.count++];
+		bool preceded;
 
 		one->cq = cq;
 		one->due_ms = twist_now_ms() + (uint64_t)lateness(&one->wc);
 		one->looks = atomic_load(&looks);
 		one->found = false;
 		fail(&one->wc);
-		if (is_held(one) || is_preceded(one))
+		/* Asked before the event, because the provider ends the queue pair as soon as it hears of that. */
+		preceded = is_preceded(one);
+		atomic_fetch_add(&twist.fatal_told, preceded);
+		if (is_held(one) || preceded)
 			twist_tell(one->wc.qp_num, IBV_EVENT_QP_FATAL);
-		atomic_fetch_add(&twist.fatal_told, is_preceded(one));
 	}
 	if (late.count)
 		got = late_take_locked(cq, n, wc);

@@ -34,7 +34,7 @@ until_there()
 	local i
 	for ((i = 0; i < 300; i++)); do
 		! "$@" >/dev/null 2>&1 || return 0
-		sleep 0.1
+		nap
 	done
 	fails "this did not come: $*"
 }

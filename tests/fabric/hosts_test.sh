@@ -192,7 +192,7 @@ moves_while_we_connect()
 	client=$!
 	until [ "$(requests "$4" "$3" "$2")" -ge "$many" ]; do
 		kill -0 $client || { fails "the client has ended: $(tr '\n' ' ' <"$heard")"; break; }
-		sleep 0.1
+		nap
 	done
 	ip neigh replace "$2" lladdr "$mac" nud reachable dev "$5" || return
 	ends '^disconnected$'

@@ -31,14 +31,24 @@ refused_at_open()
 	says "$2"
 }
 
+# printed PATTERN FILE: looks for a line that matches. It starts no program, because it is called in loops.
+printed()
+{
+	local line
+	while read -r line; do
+		[[ ! $line =~ $1 ]] || return 0
+	done <"$2"
+	return 1
+}
+
 # until_printed PATTERN PID FILE: waits until the process has written a line that matches to the file. It fails if the process ends
 # without that line, and has no time limit of its own.
 until_printed()
 {
 	local pattern=$1 pid=$2 file=$3 ended=
-	until grep -qE -- "$pattern" "$file"; do
+	until printed "$pattern" "$file"; do
 		[ -z "$ended" ] || { fails "no '$pattern' in $file: $(tail -n 3 "$file" | tr '\n' ' ')"; return 1; }
 		kill -0 "$pid" 2>/dev/null || ended=1
-		sleep 0.1
+		nap
 	done
 }

@@ -91,9 +91,10 @@ static bool takes(struct rdma_ia *ia, const struct datp_ep_attr *attr, struct ib
 
 	rdma_fit_cap(attr, rdma_read_segments(ia), &wanted);
 	init.cap = wanted;
+	errno = 0; /* mthca gives no reason */
 	qp = ibv_create_qp(ia->pd, &init);
 	if (!qp)
-		return errno != EINVAL && errno != ENOMEM && errno != E2BIG;
+		return errno && errno != EINVAL && errno != ENOMEM && errno != E2BIG;
 	ibv_destroy_qp(qp);
 	now_known(ia, &wanted);
 	return true;

@@ -165,6 +165,7 @@ static struct ibv_qp *create(struct rdma_ia *ia, struct rdma_ep *ep)
 	for (;;) {
 		fill_init(ep, &init);
 		init.cap.max_inline_data = bytes;
+		errno = 0; /* mthca gives no reason if it refuses */
 		qp = ibv_create_qp(pd, &init);
 		if (qp || !bytes)
 			break;
@@ -288,8 +289,9 @@ static void say_refused(struct rdma_ep *ep, int why)
 	datp_log(2,
 		 "%s: verbs device %s refuses a queue pair of %u requests of %u segments and %u receives of %u segments: %s%s",
 		 ia->base.name, ibv_get_device_name(ia->verbs->device), init.cap.max_send_wr,
-		 init.cap.max_send_sge, init.cap.max_recv_wr, init.cap.max_recv_sge, strerror(why),
-		 why == EINVAL || why == ENOMEM || why == E2BIG
+		 init.cap.max_send_sge, init.cap.max_recv_wr, init.cap.max_recv_sge,
+		 why ? strerror(why) : "no reason is given",
+		 !why || why == EINVAL || why == ENOMEM || why == E2BIG
 			 ? "; ask for fewer max_request_dtos or max_recv_dtos, or for fewer segments of each"
 			 : "");
 }

@@ -34,8 +34,6 @@ static void forget(void)
 	atomic_store(&twist.no_bind, false);
 	atomic_store(&twist.reads_unsaid, false);
 	atomic_store(&twist.message, 0);
-	atomic_store(&twist.deepest, 0);
-	atomic_store(&twist.wide, 0);
 	atomic_store(&twist.longest, 0);
 	atomic_store(&twist.late_ms, 0);
 	atomic_store(&twist.says, TWIST_ERRNO);
@@ -95,69 +93,6 @@ static void longest_message_is_one_that_a_segment_holds(void)
 	message_limit(1 << 23, 1 << 23);
 	/* mana reports a longest message of 0 bytes. */
 	message_limit(0, 1 << 30);
-}
-
-/* cxgb4 has room for fewer receives than it reports, and refuses a deeper queue pair with E2BIG. */
-static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
-{
-	DAT_EP_ATTR attr = { .max_recv_dtos = 100 };
-	struct api_end end;
-	const char *said;
-
-	api_open();
-	end.recv = api_evd(8, DAT_EVD_DTO_FLAG);
-	end.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
-	atomic_store(&twist.deepest, 99);
-	check_stderr_begin();
-	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
-		  DAT_INVALID_PARAMETER);
-	said = check_stderr_end();
-	CHECK_HAS_STR(said, " and 100 receives of ");
-	CHECK_HAS_STR(said, "ask for fewer max_request_dtos or max_recv_dtos");
-	atomic_store(&twist.deepest, 100);
-	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
-		  DAT_SUCCESS);
-}
-
-/* Connects a pair whose attributes are left to the provider, checks that data go, and returns those attributes. */
-static DAT_EP_ATTR usual_attr(void)
-{
-	DAT_EP_PARAM param;
-
-	pair_make(NULL);
-	api_pair_works(&pair, &buf);
-	REQUIRE_DAT(dat_ep_query(pair.a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
-	return param.ep_attr;
-}
-
-/* cxgb4 again: a program that does not ask for a depth gets one that the device has. */
-static void endpoint_of_no_particular_depth_is_as_deep_as_the_device_takes(void)
-{
-	DAT_EP_ATTR attr;
-
-	atomic_store(&twist.deepest, 99);
-	attr = usual_attr();
-	CHECK_EQ_INT(attr.max_recv_dtos, 64);
-}
-
-/*
- * On irdma, mlx5 and bnxt_re the number of requests depends on their segments. A program that does not ask for a number of segments
- * gets fewer of them, and one that does is told what to do.
- */
-static void endpoint_of_no_particular_width_is_as_wide_as_the_device_takes(void)
-{
-	enum { REQUESTS = 1024, ROOM = REQUESTS + 100, REQUEST_BYTES = 64 };
-	DAT_EP_ATTR attr;
-	DAT_EP_HANDLE ep;
-
-	atomic_store(&twist.wide, ROOM * REQUEST_BYTES);
-	attr = usual_attr();
-	CHECK_EQ_INT(attr.max_request_dtos, REQUESTS);
-	CHECK(attr.max_request_iov >= 1 && attr.max_request_iov <= 2);
-	attr.max_request_iov = 4;
-	check_stderr_begin();
-	CHECK(dat_ep_create(api.ia, api.pz, pair.a.recv, pair.a.request, pair.a.connect, &attr, &ep) != DAT_SUCCESS);
-	CHECK_HAS_STR(check_stderr_end(), "ask for fewer max_request_dtos or max_recv_dtos, or for fewer segments of each");
 }
 
 /* Checks that the output since check_stderr_begin() names the call that has failed, its error (0: none), and the remedy. */
@@ -837,9 +772,6 @@ static const struct check_test ib_tests[] = {
 static const struct check_test all_tests[] = {
 	CHECK_TEST(number_of_reads_that_a_device_does_not_say_is_that_of_all_queue_pairs),
 	CHECK_TEST(longest_message_is_one_that_a_segment_holds),
-	CHECK_TEST(queue_pair_that_is_too_deep_is_refused_with_the_remedy),
-	CHECK_TEST(endpoint_of_no_particular_depth_is_as_deep_as_the_device_takes),
-	CHECK_TEST(endpoint_of_no_particular_width_is_as_wide_as_the_device_takes),
 	CHECK_TEST(adapter_that_cannot_be_opened_is_refused_with_the_remedy),
 	CHECK_TEST(protection_zone_that_the_device_has_not_is_refused_with_the_remedy),
 	CHECK_TEST(shared_receive_queue_that_the_device_refuses_is_refused_with_the_remedy),

@@ -414,8 +414,89 @@ static void attributes_beyond_the_device_are_named(void)
 	CHECK_EQ_STR(check_stderr_end(), "");
 }
 
+/* ------------------------------------------------------------------ limits that no attribute has */
+
+/* cxgb4 has room for fewer receives than it reports, and refuses a deeper queue pair with E2BIG. */
+static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = 100 };
+	struct api_end end;
+	const char *said;
+
+	api_open();
+	end.recv = api_evd(8, DAT_EVD_DTO_FLAG);
+	end.connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
+	atomic_store(&twist.deepest, 99);
+	check_stderr_begin();
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
+		  DAT_INVALID_PARAMETER);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, " and 100 receives of ");
+	CHECK_HAS_STR(said, "ask for fewer max_request_dtos or max_recv_dtos");
+	atomic_store(&twist.deepest, 100);
+	CHECK_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.recv, end.connect, &attr, &end.ep),
+		  DAT_SUCCESS);
+}
+
+/* Connects a pair whose attributes are left to the provider, checks that data go, and returns those attributes. */
+static DAT_EP_ATTR usual_attr(void)
+{
+	DAT_EP_PARAM param;
+
+	api_open();
+	to = api_buf(8192, DAT_MEM_PRIV_ALL_FLAG);
+	api_pair_make(&pair, NULL);
+	api_pair_works(&pair, &to);
+	REQUIRE_DAT(dat_ep_query(pair.a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	return param.ep_attr;
+}
+
+/* cxgb4 again: a program that does not ask for a depth gets one that the device has. */
+static void endpoint_of_no_particular_depth_is_as_deep_as_the_device_takes(void)
+{
+	DAT_EP_ATTR attr;
+
+	atomic_store(&twist.deepest, 99);
+	attr = usual_attr();
+	CHECK_EQ_INT(attr.max_recv_dtos, 64);
+}
+
+static void endpoint_is_as_wide_as_the_device_takes(const char *reason)
+{
+	enum { REQUESTS = 1024, ROOM = REQUESTS + 100, REQUEST_BYTES = 64 };
+	const char *said;
+	DAT_EP_ATTR attr;
+	DAT_EP_HANDLE ep;
+
+	atomic_store(&twist.wide, ROOM * REQUEST_BYTES);
+	attr = usual_attr();
+	CHECK_EQ_INT(attr.max_request_dtos, REQUESTS);
+	CHECK(attr.max_request_iov >= 1 && attr.max_request_iov <= 2);
+	attr.max_request_iov = 4;
+	check_stderr_begin();
+	CHECK(dat_ep_create(api.ia, api.pz, pair.a.recv, pair.a.request, pair.a.connect, &attr, &ep) != DAT_SUCCESS);
+	said = check_stderr_end();
+	CHECK_HAS_STR(said, reason);
+	CHECK_HAS_STR(said, "; ask for fewer max_request_dtos or max_recv_dtos, or for fewer segments of each");
+	api_close();
+}
+
+/*
+ * On irdma, mlx5 and bnxt_re the number of requests depends on their segments. A program that does not ask for a number of segments
+ * gets fewer of them, and one that does is told what to do. mthca refuses a queue pair without an errno.
+ */
+static void endpoint_of_no_particular_width_is_as_wide_as_the_device_takes(void)
+{
+	endpoint_is_as_wide_as_the_device_takes(strerror(ENOMEM));
+	atomic_store(&twist.no_errno, true);
+	endpoint_is_as_wide_as_the_device_takes("no reason is given");
+}
+
 static void forget_switches(void)
 {
+	atomic_store(&twist.deepest, 0);
+	atomic_store(&twist.wide, 0);
+	atomic_store(&twist.no_errno, false);
 	atomic_store(&twist.loses, 0);
 	atomic_store(&twist.max_cqe, 0);
 	atomic_store(&twist.places, 0);
@@ -434,6 +515,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(queue_that_overflows_breaks_its_connections),
 	CHECK_TEST(receives_whose_completions_are_lost_are_flushed),
 	CHECK_TEST(attributes_beyond_the_device_are_named),
+	CHECK_TEST(queue_pair_that_is_too_deep_is_refused_with_the_remedy),
+	CHECK_TEST(endpoint_of_no_particular_depth_is_as_deep_as_the_device_takes),
+	CHECK_TEST(endpoint_of_no_particular_width_is_as_wide_as_the_device_takes),
 	CHECK_END
 };
 

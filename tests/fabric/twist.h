@@ -111,6 +111,7 @@ extern struct twist {
 	_Atomic bool no_windows;	/* the device reports no memory windows */
 	_Atomic bool windows_unmade;	/* the device reports memory windows, and its driver cannot allocate one */
 	_Atomic int sge;		/* a request has this many segments at most; 0: as many as the device has */
+	_Atomic bool no_errno;		/* a queue pair is refused without an errno */
 	_Atomic bool needs_receives;	/* a queue pair without a receive queue is refused */
 	_Atomic int inlines;		/* a queue pair that is to inline this many bytes or more is refused; 0: no limit */
 	_Atomic int inlines_told;	/* a queue pair inlines this many bytes less one; 0: as many as it is asked for */

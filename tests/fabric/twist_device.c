@@ -54,6 +54,11 @@ static bool refuse(int error)
 	return false;
 }
 
+static bool refuse_qp(int error)
+{
+	return refuse(atomic_load(&twist.no_errno) ? 0 : error);
+}
+
 /* The bytes of a send queue, whose requests are multiples of 64 bytes, with 16 bytes for each segment and 32 for the rest. */
 static uint64_t send_bytes(const struct ibv_qp_cap *cap)
 {
@@ -67,17 +72,17 @@ bool twist_grants_qp(const struct ibv_qp_init_attr *attr)
 	uint64_t wide = atomic_load(&twist.wide);
 
 	if (atomic_load(&twist.deepest) && cap->max_recv_wr > (uint32_t)atomic_load(&twist.deepest))
-		return refuse(E2BIG);
+		return refuse_qp(E2BIG);
 	if (wide && send_bytes(cap) > wide)
-		return refuse(ENOMEM);
+		return refuse_qp(ENOMEM);
 	if (atomic_load(&twist.no_srq) && attr->srq)
-		return refuse(EOPNOTSUPP);
+		return refuse_qp(EOPNOTSUPP);
 	if (atomic_load(&twist.needs_receives) && !attr->srq && !cap->max_recv_wr)
-		return refuse(EINVAL);
+		return refuse_qp(EINVAL);
 	if (inlines && cap->max_inline_data >= (uint32_t)inlines)
-		return refuse(EINVAL);
+		return refuse_qp(EINVAL);
 	if (sge && (cap->max_send_sge > (uint32_t)sge || cap->max_recv_sge > (uint32_t)sge))
-		return refuse(EINVAL);
+		return refuse_qp(EINVAL);
 	return true;
 }
 

@@ -29,6 +29,7 @@ static const struct word {
 	{ "no_query_qp", &twist.no_query, FLAG, 0 },
 	{ "no_solicited", &twist.no_solicited, FLAG, 0 },
 	{ "need_recv", &twist.needs_receives, FLAG, 0 },
+	{ "no_errno", &twist.no_errno, FLAG, 0 },
 	{ "first_sge", &twist.first_fatal, FLAG, 0 },
 	{ "clean_on_destroy", &twist.cleans, FLAG, 0 },
 	{ "trap_on_destroy", &twist.dead_fatal, FLAG, 0 },

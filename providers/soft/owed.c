@@ -9,8 +9,7 @@
  * whoever frees the endpoint takes it out of there first. An end is noted with the generation of its connection, so it does nothing
  * if another thread has ended that connection meanwhile. Whoever notes something sets the timer afterwards.
  *
- * There remains a moment in which the service thread can wait nevertheless: libdatp takes the poll lock of a queue without a try
- * when it reports the end of a connection, and another thread may take the lock, and be held up, after soft_cq_try().
+ * libdatp does the same where the end of a connection or attempt is reported to it: see ep_end().
  */
 #include "owed.h"
 #include "bounce.h"

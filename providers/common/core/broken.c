@@ -89,7 +89,9 @@ void broken_by(struct datp_ep *ep, struct broken *by)
 	const struct datp_wqe *wqe;
 
 	*by = (struct broken){ 0 };
-	ep_poll_lock(ep); /* takes completed operations from the transport */
+	by->unseen = !ep_poll_try(ep); /* takes completed operations from the transport */
+	if (by->unseen)
+		return;
 	datp_lock(&ep->lock);
 	wqe = ring_failed_locked(&ep->sq, ep_priv(ep)->sq_from);
 	if (!wqe)

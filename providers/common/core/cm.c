@@ -7,6 +7,10 @@
  * The teardown has this order: the transport stops accessing the posted buffers (it has reported
  * the end, or ep_disconnect has returned), the operations that it has completed are on the lists,
  * the state changes, the other operations are flushed, the event is queued.
+ *
+ * The last three need the poll locks of the endpoint's EVDs. A thread that has such a lock may be in the transport, held up by a
+ * peer. The service thread does not wait for it: the end is put off, and a timer tries again. Meanwhile it is claimed, so whoever
+ * reports another end of the same connection is ignored, and whoever needs the end waits until the endpoint is not pinned.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,8 @@
 #include "cm.h"
 #include "diag.h"
 #include "ep.h"
+
+#define PUT_OFF_US 1000 /* until an end that is put off is tried again */
 
 #define ACT EP_IN(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 #define CMP EP_IN(DAT_EP_STATE_COMPLETION_PENDING)
@@ -67,11 +73,11 @@ static void queue_srq_end_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
 		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj, DAT_EP_TRANSFER_TO_ERROR);
 }
 
-void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
+/* Poll locks held, which this releases. */
+static void end_poll_locked(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 {
 	struct ep_priv *priv = ep_priv(ep);
 
-	ep_poll_lock(ep);
 	datp_lock(&ep->lock);
 	if (ep_move_locked(ep, cause)) {
 		ep_flush_locked(ep);
@@ -81,11 +87,42 @@ void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 	priv->ending = false;
 	datp_unlock(&ep->lock);
 	ep_poll_unlock(ep);
+	ep_unpin(ep);
+}
+
+/* Ends what was put off, if the poll locks are free, or puts it off again. Service thread. */
+static void end_again(void *arg)
+{
+	struct datp_ep *ep = arg;
+	struct ep_priv *priv = ep_priv(ep);
+	struct ia_priv *ia = ia_priv(ep->obj.ia);
+
+	if (!ep_poll_try(ep)) {
+		ia->put_off += !priv->put_off.counted;
+		priv->put_off.counted = true;
+		datp_timer_set(ep->obj.ia, &priv->timer, datp_clock_us() + PUT_OFF_US, end_again, ep);
+		return;
+	}
+	ia->put_off -= priv->put_off.counted;
+	priv->put_off.counted = false;
+	end_poll_locked(ep, priv->put_off.cause, priv->put_off.number);
+}
+
+void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
+{
+	if (datp_loop_inside(ep->obj.ia)) {
+		ep_priv(ep)->put_off.cause = cause;
+		ep_priv(ep)->put_off.number = number;
+		end_again(ep);
+	} else {
+		ep_poll_lock(ep);
+		end_poll_locked(ep, cause, number);
+	}
 }
 
 /*
  * Claims the right to end a connection or attempt in one of the states, and pins the endpoint; EP
- * lock held. The caller then calls ep_end() and ep_unpin().
+ * lock held. The caller then calls ep_end().
  */
 static bool claim_locked(struct datp_ep *ep, unsigned int states)
 {
@@ -113,7 +150,6 @@ static void attempt_timer(void *arg)
 	ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_ABORT);
 	diag_connect(ep, DAT_CONNECTION_EVENT_TIMED_OUT, DAT_CONNECTION_EVENT_TIMED_OUT);
 	ep_end(ep, EP_FAILED, DAT_CONNECTION_EVENT_TIMED_OUT);
-	ep_unpin(ep);
 }
 
 static size_t address_size(const struct sockaddr *address)
@@ -317,7 +353,6 @@ static bool attempt_failed(struct datp_ep *ep, DAT_EVENT_NUMBER why, const void 
 		return false;
 	diag_connect(ep, why, cause);
 	ep_end(ep, EP_FAILED, why);
-	ep_unpin(ep);
 	return true;
 }
 
@@ -356,7 +391,6 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	else
 		diag_connect(ep, why, reported);
 	ep_end(ep, cause, why);
-	ep_unpin(ep);
 	return true;
 }
 
@@ -368,7 +402,6 @@ static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUM
 	if (cause == EP_ENDED)
 		diag_ended(ep, why);
 	ep_end(ep, cause, why);
-	ep_unpin(ep);
 }
 
 enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)

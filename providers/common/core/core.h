@@ -125,6 +125,7 @@ struct ia_priv {
 	_Atomic uint32_t async_lock;
 	struct datp_evd *async_evd; /* async lock; NULL: there is none, and events are dropped */
 	struct loop *loop;
+	uint32_t put_off; /* ends of connections that wait for poll locks (service thread) */
 	struct plugin *plugin;
 	struct datp_ia_attr attr; /* what ia_query said at open, and "allow"; never changes */
 	/* what ext_query said at open; no more than the edge can serve. Never changes */

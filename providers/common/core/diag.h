@@ -29,6 +29,7 @@ struct broken {
 	/* all NULL if none has failed on this side */
 	const char *operation, *status, *cause, *remedy;
 	bool by_peer_gone; /* it failed because the peer does not answer */
+	bool unseen;	   /* the operations could not be looked at, because another thread has their queues */
 };
 
 /* No lock may be held; completed operations of the transport are put on the endpoint's EVDs. */

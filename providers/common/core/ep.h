@@ -15,11 +15,32 @@
 #include "evd.h"
 #include "loan.h"
 
+/* What makes an endpoint change its state. */
+enum ep_cause {
+	EP_CONNECT, EP_CONNECT_REFUSED,		/* dat_ep_connect; the op refused */
+	EP_RESERVE, EP_UNRESERVE,		/* an RSP reserves it; gives it back */
+	EP_REQUEST,				/* a connection request has arrived at its RSP */
+	EP_REJECT,				/* the connection request at its RSP was rejected */
+	EP_ACCEPT,				/* dat_cr_accept */
+	EP_ACCEPT_REFUSED_UNC, EP_ACCEPT_REFUSED_PAS, EP_ACCEPT_REFUSED_TEN,	/* the op refused */
+	EP_ESTABLISHED,
+	EP_FAILED,				/* an attempt has failed, or was given up */
+	EP_DRAIN,				/* graceful disconnect */
+	EP_ENDED,				/* a connection has ended */
+	EP_RESET,
+	EP_CAUSE_COUNT
+};
+
 struct ep_priv {
 	_Atomic uint64_t connects, disconnects; /* calls that have begun an attempt, and ended a connection */
 	/* the events of a connection, at most one of each kind (EVD lock once queued) */
 	struct conn_note established, ended;
-	struct datp_timer timer;	/* of the attempt to connect */
+	struct datp_timer timer; /* of the attempt to connect, and then of an end that is put off */
+	struct {
+		enum ep_cause cause;
+		DAT_EVENT_NUMBER number;
+		bool counted; /* in ia_priv.put_off */
+	} put_off;		 /* an end that waits for poll locks (service thread) */
 	uint64_t give_up; /* when the attempt times out; NO_DEADLINE: never (EP lock) */
 	uint64_t began;	  /* when the attempt began; constant while it lasts */
 	uint32_t sq_from, rq_from;	/* the first operations since the last reset (EP lock) */
@@ -55,22 +76,6 @@ static inline struct ep_priv *ep_priv(struct datp_ep *ep)
 }
 
 /* ------------------------------------------------------------------ ep_state.c */
-
-/* What makes an endpoint change its state. */
-enum ep_cause {
-	EP_CONNECT, EP_CONNECT_REFUSED,		/* dat_ep_connect; the op refused */
-	EP_RESERVE, EP_UNRESERVE,		/* an RSP reserves it; gives it back */
-	EP_REQUEST,				/* a connection request has arrived at its RSP */
-	EP_REJECT,				/* the connection request at its RSP was rejected */
-	EP_ACCEPT,				/* dat_cr_accept */
-	EP_ACCEPT_REFUSED_UNC, EP_ACCEPT_REFUSED_PAS, EP_ACCEPT_REFUSED_TEN,	/* the op refused */
-	EP_ESTABLISHED,
-	EP_FAILED,				/* an attempt has failed, or was given up */
-	EP_DRAIN,				/* graceful disconnect */
-	EP_ENDED,				/* a connection has ended */
-	EP_RESET,
-	EP_CAUSE_COUNT
-};
 
 #define EP_IN(state) (1u << (state))
 
@@ -204,6 +209,11 @@ void ep_queues_free(struct datp_ep *ep);
 void ep_flush_locked(struct datp_ep *ep);
 /* Takes the poll locks of its EVDs, and moves what the transport has completed to their lists. */
 void ep_poll_lock(struct datp_ep *ep);
+/*
+ * The same, but the service thread waits for a moment only, and then this returns false. A thread that has a poll lock may be in
+ * the transport, and there a peer may hold it up, while the service thread serves all connections.
+ */
+bool ep_poll_try(struct datp_ep *ep);
 void ep_poll_unlock(struct datp_ep *ep);
 /* Removes all its queued events, and forgets all its operations. Poll locks held. */
 void ep_purge(struct datp_ep *ep);
@@ -216,8 +226,9 @@ bool wqe_notifies(const struct datp_wqe *wqe, bool solicited);
 /* ------------------------------------------------------------------ cm.c */
 
 /*
- * Ends a connection or an attempt, which nothing else does: changes the state, flushes, and queues
- * the event `number` (0: none). The caller has claimed the end, has it pinned, and holds no lock.
+ * Ends a connection or an attempt, which nothing else does: changes the state, flushes, queues the event `number` (0: none), and
+ * unpins the endpoint. The caller has claimed the end, has it pinned, and holds no lock. On the service thread this may return
+ * before the end, which then follows when the poll locks are free.
  */
 void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number);
 

@@ -3,10 +3,14 @@
  * Creates and flushes the work queues of endpoints. Invariant: each posted operation is either
  * completed, in the order of posting, or dropped with the endpoint; never both.
  */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "ep.h"
+#include "providers/common/base/bias.h"
 #include "srq.h"
+
+#define MOMENT_US 1000 /* a thread that takes events rarely has a poll lock for longer */
 
 /*
  * The ring of queues whose own ring has been freed: a late poster computes an address in it, but gets
@@ -99,6 +103,41 @@ void ep_poll_lock(struct datp_ep *ep)
 		datp_lock(&evds[i]->poll_lock);
 	for (int i = 0; i < n; i++)
 		evd_drain_locked(evds[i]);
+}
+
+/* Takes the poll locks if all are free, or biased to threads that are not inside. Returns false if it has taken none. */
+static bool poll_trylock(struct datp_evd *evds[2], int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!datp_bias_trylock(&evds[i]->poll_lock)) {
+			while (i--)
+				datp_unlock(&evds[i]->poll_lock);
+			return false;
+		}
+	return true;
+}
+
+bool ep_poll_try(struct datp_ep *ep)
+{
+	struct ia_priv *ia = ia_priv(ep->obj.ia);
+	struct datp_evd *evds[2];
+	int n = poll_evds(ep, evds);
+	uint64_t until;
+
+	if (!datp_loop_inside(ep->obj.ia)) {
+		ep_poll_lock(ep);
+		return true;
+	}
+	/* the ends that are put off are tried again together, so they share the moment */
+	until = datp_clock_us() + MOMENT_US / (1 + ia->put_off);
+	while (!poll_trylock(evds, n)) {
+		if (datp_clock_us() >= until)
+			return false;
+		sched_yield();
+	}
+	for (int i = 0; i < n; i++)
+		evd_drain_locked(evds[i]);
+	return true;
 }
 
 void ep_poll_unlock(struct datp_ep *ep)

@@ -182,6 +182,40 @@ static void others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up(
 	attacker_ends();
 }
 
+/* An endpoint of the victim that has the queue whose poll lock the thread has. */
+static struct api_end sharer_make(void)
+{
+	struct api_end end = { .recv = victim.end.recv,
+			       .request = api_evd(8, DAT_EVD_DTO_FLAG),
+			       .connect = api_evd(8, DAT_EVD_CONNECTION_FLAG) };
+
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end.recv, end.request, end.connect, NULL, &end.ep), DAT_SUCCESS);
+	return end;
+}
+
+/* The attempts of two endpoints that share the queue end meanwhile. Each is reported when the thread has released the lock. */
+static void others_are_served_when_attempts_end_that_share_the_queue_of_a_thread(void)
+{
+	struct api_end refused, late;
+
+	thread_waits(DATP_RDMA_WRITE, true);
+	check_signal(attacker);
+	check_await(attacker);
+	refused = sharer_make();
+	late = sharer_make();
+	REQUIRE_DAT(dat_ep_connect(late.ep, api_address(), victim.qual, 1000, 0, NULL, DAT_QOS_BEST_EFFORT, 0), DAT_SUCCESS);
+	(void)api_cr(victim.cr_evd);
+	REQUIRE_DAT(dat_ep_connect(refused.ep, api_address(), victim.qual, DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT, 0),
+		    DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
+	victim_serves_others();
+	API_EMPTY(refused.connect);
+	thread_goes_on();
+	API_CONN(refused.connect, refused.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	API_CONN(late.connect, late.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	attacker_ends();
+}
+
 /* The thread writes through the window, and no right that the attacker loses ends that. */
 static void bind_waits_for_a_thread_that_writes_through_the_window(void)
 {
@@ -201,6 +235,7 @@ static void bind_waits_for_a_thread_that_writes_through_the_window(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(window_of_the_index_of_the_attackers_window_is_freed),
 	CHECK_TEST(others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up),
+	CHECK_TEST(others_are_served_when_attempts_end_that_share_the_queue_of_a_thread),
 	CHECK_TEST(bind_waits_for_a_thread_that_writes_through_the_window),
 	CHECK_END
 };

@@ -2,13 +2,14 @@
 /*
  * Incoming connections that are not established yet, and the limits on them. Each uses a descriptor, and any process that
  * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its
- * connection request, to send the RTU after an accept, and to hang up after a refusal. A connection that exceeds it is
- * closed. The number of connections without a request is limited, too: beyond it the oldest is closed, since an honest peer
- * sends its request at once. A connection that waits until the program here accepts or rejects it has no time limit. So when
- * few descriptors are left, a connection that comes in displaces the oldest ones of the process that has most of all these
- * connections, if that is another process with more; otherwise it is closed itself. If each process has only one, the
- * connections that have waited for a long time give way. A connection that has been accepted is not displaced, because it has a
- * time limit. All processes of other PID namespaces count as one.
+ * connection request, to send the RTU after an accept, and to hang up after a refusal. A connection that exceeds it is closed.
+ * The number of connections without a request is limited, too: beyond it the oldest one of the process that has most of them
+ * is closed, since an honest peer sends its request at once, or soon if its processor is busy. A connection that waits until
+ * the program here accepts or rejects it has no time limit. So when few descriptors are left, a connection that comes in
+ * displaces the oldest ones of the process that has most of all these connections, if that is another process with more;
+ * otherwise it is closed itself. If each process has only one, the connections that have waited for a long time give way. A
+ * connection that has been accepted is not displaced, because it has a time limit. All processes of other PID namespaces count
+ * as one.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */
@@ -32,6 +33,7 @@ struct soft_crowd {
 	struct soft_crowd *next; /* soft_ia.crowds */
 	pid_t pid;
 	uint32_t count;
+	uint32_t silent; /* of these, connections on which nothing has been received */
 };
 
 static uint64_t now_ms(void)
@@ -58,14 +60,17 @@ static bool has_time_limit(const struct soft_socket *sock)
 	return !sock->active && !sock->liveness && !sock->cr;
 }
 
-/* Returns the oldest socket on which nothing has been received. ia.lock */
+/* Returns the oldest socket on which nothing has been received, of the processes that have most of these. ia.lock */
 static struct soft_socket *oldest_silent(struct soft_ia *ia)
 {
 	struct soft_socket *oldest = NULL;
+	uint32_t most = 0;
 
+	for (const struct soft_crowd *crowd = ia->crowds; crowd; crowd = crowd->next)
+		most = crowd->silent > most ? crowd->silent : most;
 	/* new ones are inserted at the front */
 	for (struct soft_socket *s = ia->sockets; s; s = s->next)
-		if (s->silent)
+		if (s->silent && s->crowd->silent == most)
 			oldest = s;
 	return oldest;
 }
@@ -264,6 +269,7 @@ static struct soft_socket *silent_begin(struct soft_socket *sock, uint32_t most)
 
 	datp_lock(&ia->lock);
 	sock->silent = true;
+	sock->crowd->silent++;
 	ia->silent++;
 	soft_pending_renew(sock);
 	if (ia->silent > most)
@@ -294,7 +300,7 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 	if (oldest) {
 		log_limited(&crowd, 1,
 			    "soft: on more than %u connections nothing has been received; the "
-			    "oldest, of process %d, is closed",
+			    "oldest of process %d, which has most of them, is closed",
 			    most, (int)oldest->pid);
 		soft_conn_hangup(oldest);
 	}
@@ -303,9 +309,11 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 
 void soft_pending_spoke(struct soft_socket *sock)
 {
-	if (sock->silent)
-		sock->ia->silent--;
+	if (!sock->silent)
+		return;
 	sock->silent = false;
+	sock->crowd->silent--;
+	sock->ia->silent--;
 }
 
 void soft_pending_fini(struct soft_ia *ia)

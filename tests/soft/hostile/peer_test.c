@@ -453,6 +453,49 @@ static void half_open_connections_lock_nobody_out(void)
 	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
+/* A peer whose connection is opened before many of the attacker's, and which sends nothing yet, because its processor is busy. */
+static void open_and_wait(void *arg)
+{
+	int fd = hostile_reach(victim_is_at());
+
+	(void)arg;
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	CHECK(!hostile_is_hung_up_on(fd, 0));
+	close(fd);
+}
+
+static void half_open_connection_is_not_displaced_by_those_of_another_process(void)
+{
+	struct rlimit limit, few;
+	struct api_end own;
+	pid_t slow;
+
+	attacker = check_fork(leave_half_open, NULL);
+	slow = check_fork(open_and_wait, NULL);
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = FEW;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open();
+	api_end_make(&own, NULL);
+	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	check_stderr_begin();
+	victim_tells(slow);
+	check_await(slow);
+	victim_tells(attacker);
+	check_await(attacker);
+	/* the service thread accepts them in order, so it has seen all others when this request arrives */
+	REQUIRE_DAT(api_connect(own.ep, victim.qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
+	check_signal(slow);
+	check_join(slow);
+	check_kill(attacker);
+	CHECK_HAS_STR(check_stderr_end(), "which has most of them");
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
 /* ------------------------------------------------------------------ messages of the wrong side */
 
 static void answer_wrongly(void *arg)
@@ -827,6 +870,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(arena_cannot_be_sealed_or_stretched_by_a_peer),
 	CHECK_TEST(request_for_too_much_leaves_the_adapter_whole),
 	CHECK_TEST(half_open_connections_lock_nobody_out),
+	CHECK_TEST(half_open_connection_is_not_displaced_by_those_of_another_process),
 	CHECK_TEST(rejection_by_the_active_side_ends_the_accept),
 	CHECK_TEST(confirmation_of_another_connection_ends_the_accept),
 	CHECK_TEST(answer_by_the_active_side_ends_the_accept),

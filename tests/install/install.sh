@@ -42,6 +42,35 @@ quickstart_ends()
 	[ $status -eq 130 ]
 }
 
+# quickstart_runs_each_step_once SECONDS EXPECTED BESIDE: the lab takes SECONDS, and is expected to take EXPECTED. Each step of
+# 'check all', of which all but their names is left out here, runs once, and the packages, which take 400 s, beside the lab or not.
+quickstart_runs_each_step_once()
+{
+	local build=$tap_dir/build
+	{
+		sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart"
+		echo "trap - EXIT; step_fabric() { sleep $1; ran fabric; }"
+		cat <<-'END'
+			ran() { record "$1" PASS; echo "$1" >>"$build/ran"; }
+			sanitized_tree() { :; }
+			for name in plain distcheck systems-made systems tsan clang; do
+				eval "step_$name() { ran $name; }"
+			done
+			step_debian() { [ ! -e "$build/.beside" ] || touch "$build/was-beside"; sleep 1; ran debian; }
+			step_asan() { sleep 2; ran asan; }
+			check_all=1
+			run_steps plain fabric asan tsan clang debian systems distcheck
+		END
+	} >"$tap_dir/head"
+	rm -rf "$build" && mkdir -p "$build/steps" && touch -d '1 hour ago' "$build/.mark-all" || return
+	echo "$2" >"$build/steps/fabric.seconds"
+	echo 400 >"$build/steps/debian.seconds"
+	bash "$tap_dir/head" || return
+	cat "$build/ran"
+	[ "$(sort "$build/ran" | xargs)" = "asan clang debian distcheck fabric plain systems systems-made tsan" ] &&
+		[ "$([ ! -e "$build/was-beside" ] || echo beside)" = "$3" ]
+}
+
 # quickstart refuses a folder that cannot be built in, whichever character is in its name, before it installs or builds anything.
 quickstart_names_a_bad_folder()
 {
@@ -254,6 +283,10 @@ tap 'quickstart: what the user has set for programs does not reach what it runs'
 tap 'quickstart: Ctrl-C ends it at once, and what it runs' quickstart_ends slow
 # The lane has to do it alone here, because which of the two processes Ctrl-C ends first is left to chance.
 tap 'quickstart: Ctrl-C ends what it runs in the background' quickstart_ends 'lane slow & trap "" INT; join $!; exit 130'
+tap 'quickstart: each step runs once, and the packages beside a lab that takes long' \
+	quickstart_runs_each_step_once 3 1000 beside
+tap 'quickstart: each step runs once, and the packages after a lab that takes as long as they do' \
+	quickstart_runs_each_step_once 1 500 ''
 tap 'quickstart: a folder that cannot be built in is refused' quickstart_names_a_bad_folder
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
 for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdat2.so.2 \

@@ -208,6 +208,38 @@ bad_use_is_refused_before_any_guest_is_started()
 	exits_with 2
 }
 
+# small_system FOLDER: makes a system that has only what the lab needs of one, and a folder that looks like a build tree
+small_system()
+{
+	local program file
+	mkdir -p "$1/etc" "$1/tree" "$1/proc" "$1/sys" "$1/dev" "$1/run" "$1/tmp"
+	touch "$1/tree/config.status"
+	echo 'small' >"$1/etc/name"
+	for program in bash cat chmod grep ip kill mkdir mkfifo mount mv ps rdma rm sed setsid sleep timeout touch; do
+		for file in "$(type -P "$program")" $(ldd "$(type -P "$program")" | grep -o '/[^ ]*'); do
+			mkdir -p "$1${file%/*}" && cp -n "$file" "$1$file"
+		done
+	done
+	[ -e "$1/bin" ] || ln -s usr/bin "$1/bin"
+	[ -e "$1/sbin" ] || ln -s usr/sbin "$1/sbin"
+}
+
+a_guest_has_the_files_of_another_system()
+{
+	small_system "$dir/system"
+	CHECK_WATCHDOG=300 run "$lab" run --root "$dir/system" --build /tree --out "$dir/results" --timeout 60 -- \
+		bash -c 'cat /etc/name; echo "here: $PWD"; echo "links: $(rdma link | grep -c "state ACTIVE")"; echo kept >"$LAB_OUT/rooted"'
+	exits_with 0
+	prints '^small$'
+	prints '^here: /tree$'
+	prints '^links: 2$'
+	[ "$(cat "$dir/results/rooted")" = kept ] || fails 'what the guest wrote to --out is not there'
+	rm "$dir/system/$(type -P rdma)"
+	run "$lab" run --root "$dir/system" --build /tree -- true
+	exits_with 125
+	says "system in $dir/system has no rdma: install"
+}
+
 the_results_of_several_programs_are_one_stream_and_each_is_printed_at_once()
 {
 	local i results
@@ -234,6 +266,7 @@ the_results_of_several_programs_are_one_stream_and_each_is_printed_at_once()
 tests bad_use_is_refused_before_any_guest_is_started \
 	the_results_of_several_programs_are_one_stream_and_each_is_printed_at_once \
 	a_command_sees_both_links_and_its_output_and_status_come_back \
+	a_guest_has_the_files_of_another_system \
 	a_second_of_the_guest_is_one_of_the_host \
 	a_counted_clock_tells_how_much_is_done \
 	a_command_that_ignores_signals_is_ended_in_time \

@@ -93,6 +93,34 @@ user_checks()
 	chown -R nobody:nogroup "$root/usr/src/opendat" && ordinary_user env CHECK_TARGET=check-systems ./quickstart check
 }
 
+# The tree that the lab's guest sees: built with the rdma-core of that system, whose programs the tests use as well
+rdma_tree_builds()
+{
+	inside apt-get install -y --no-install-recommends librdmacm-dev libibverbs-dev ibverbs-providers rdmacm-utils ibverbs-utils \
+		perftest iproute2 procps &&
+		inside bash -c 'mkdir -p rdma && cd rdma && ../configure --enable-werror && make -j"$(nproc)" check-build'
+}
+
+# lab_passes NAME: fabric/NAME_test passes in a guest whose programs and libraries are those of that system
+lab_passes()
+{
+	env top_srcdir=.. CHECK_PATIENCE=60 "$top_srcdir/tests/fabric/lab" run --root "$root" --build /usr/src/opendat/rdma \
+		--timeout 1500 -- bash "../tests/fabric/$1_test.sh" >"$tap_dir/lab" 2>&1
+	cat "$tap_dir/lab"
+	grep -q '^1\.\.' "$tap_dir/lab" && ! grep '^not ok' "$tap_dir/lab"
+}
+
+# tap_in_lab NAME: one test, skipped where this machine cannot have the lab
+tap_in_lab()
+{
+	local name="debian $release: fabric/$1_test with its rdma-core"
+	if [ -n "$kernel" ]; then
+		tap "$name, on Linux $(tail -n 1 <<<"$kernel")" lab_passes "$1"
+	else
+		tap_skip "$name" "the RDMA lab cannot be had here"
+	fi
+}
+
 # A Debian in which ./quickstart demo has run
 tests_new()
 {
@@ -120,6 +148,11 @@ whole)
 	tap "debian $release: ./quickstart check" inside ./quickstart check
 	tap "debian $release: ./quickstart check clang debian" inside ./quickstart check clang debian
 	tests_packages
+	tap "debian $release: a tree builds with rdma-core, and its tests" rdma_tree_builds || tap_end
+	kernel=$("$top_srcdir/tests/fabric/lab" prepare --build "$build")
+	for name in verbs api fault hostile; do
+		tap_in_lab "$name"
+	done
 	;;
 made)
 	tests_new

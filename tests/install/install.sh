@@ -42,15 +42,21 @@ quickstart_ends()
 	[ $status -eq 130 ]
 }
 
-# quickstart_runs_each_step_once SECONDS EXPECTED BESIDE: the lab takes SECONDS, and is expected to take EXPECTED. Each step of
-# 'check all', of which all but their names is left out here, runs once, and the packages, which take 400 s, beside the lab or not.
+# quickstart_runs_each_step_once EXPECTED BESIDE AWAITED: the lab is expected to take EXPECTED seconds. Each step of 'check all', of which all
+# but the names is left out here, runs once, and the packages, which take 600 s, beside the lab or not. The lab ends when the file
+# AWAITED is there.
 quickstart_runs_each_step_once()
 {
 	local build=$tap_dir/build
 	{
 		sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart"
-		echo "trap - EXIT; step_fabric() { sleep $1; ran fabric; }"
 		cat <<-'END'
+			trap - EXIT
+			step_fabric()
+			{
+				timeout 60 bash -c 'until [ -e "$0" ]; do sleep 0.1; done' "$build/$(cat "$build/awaited")"
+				ran fabric
+			}
 			ran() { record "$1" PASS; echo "$1" >>"$build/ran"; }
 			sanitized_tree() { :; }
 			for name in plain distcheck systems-made systems tsan clang; do
@@ -63,12 +69,14 @@ quickstart_runs_each_step_once()
 		END
 	} >"$tap_dir/head"
 	rm -rf "$build" && mkdir -p "$build/steps" && touch -d '1 hour ago' "$build/.mark-all" || return
-	echo "$2" >"$build/steps/fabric.seconds"
-	echo 400 >"$build/steps/debian.seconds"
+	echo "$1" >"$build/steps/fabric.seconds"
+	echo 600 >"$build/steps/debian.seconds"
+	# what the lab waits for
+	echo "$3" >"$build/awaited"
 	bash "$tap_dir/head" || return
 	cat "$build/ran"
 	[ "$(sort "$build/ran" | xargs)" = "asan clang debian distcheck fabric plain systems systems-made tsan" ] &&
-		[ "$([ ! -e "$build/was-beside" ] || echo beside)" = "$3" ]
+		[ "$([ ! -e "$build/was-beside" ] || echo beside)" = "$2" ]
 }
 
 # quickstart refuses a folder that cannot be built in, whichever character is in its name, before it installs or builds anything.
@@ -284,9 +292,9 @@ tap 'quickstart: Ctrl-C ends it at once, and what it runs' quickstart_ends slow
 # The lane has to do it alone here, because which of the two processes Ctrl-C ends first is left to chance.
 tap 'quickstart: Ctrl-C ends what it runs in the background' quickstart_ends 'lane slow & trap "" INT; join $!; exit 130'
 tap 'quickstart: each step runs once, and the packages beside a lab that takes long' \
-	quickstart_runs_each_step_once 3 1000 beside
+	quickstart_runs_each_step_once 1000 beside was-beside
 tap 'quickstart: each step runs once, and the packages after a lab that takes as long as they do' \
-	quickstart_runs_each_step_once 1 500 ''
+	quickstart_runs_each_step_once 500 '' steps/distcheck.trs
 tap 'quickstart: a folder that cannot be built in is refused' quickstart_names_a_bad_folder
 tap 'install: a tree installs under DESTDIR and moves' install_and_move || tap_end
 for file in bin/datconform bin/datctl bin/datperf lib/libdat.so.1 lib/libdat2.so.2 \

@@ -35,7 +35,7 @@ refused_at_open()
 printed()
 {
 	local line
-	while read -r line; do
+	while IFS= read -r line || [ -n "$line" ]; do
 		[[ ! $line =~ $1 ]] || return 0
 	done <"$2"
 	return 1

@@ -10,6 +10,7 @@ CORE_LOOPBACK_TESTS = \
 	tests/unit/core_cno_test \
 	tests/unit/core_ep_test \
 	tests/unit/core_evd_test \
+	tests/unit/core_put_off_test \
 	tests/unit/core_srq_test
 check_PROGRAMS += $(CORE_LOOPBACK_TESTS)
 TESTS += $(CORE_LOOPBACK_TESTS)
@@ -25,6 +26,9 @@ tests_unit_core_ep_test_LDADD = $(CORE_LOOPBACK_LIBS)
 tests_unit_core_evd_test_SOURCES = tests/unit/core_evd_test.c
 tests_unit_core_evd_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_evd_test_LDADD = $(CORE_LOOPBACK_LIBS)
+tests_unit_core_put_off_test_SOURCES = tests/unit/core_put_off_test.c
+tests_unit_core_put_off_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_put_off_test_LDADD = $(CORE_LOOPBACK_LIBS)
 tests_unit_core_srq_test_SOURCES = tests/unit/core_srq_test.c
 tests_unit_core_srq_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_srq_test_LDADD = $(CORE_LOOPBACK_LIBS)

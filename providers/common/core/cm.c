@@ -8,9 +8,11 @@
  * the end, or ep_disconnect has returned), the operations that it has completed are on the lists,
  * the state changes, the other operations are flushed, the event is queued.
  *
- * The last three need the poll locks of the endpoint's EVDs. A thread that has such a lock may be in the transport, held up by a
- * peer. The service thread does not wait for it: the end is put off, and a timer tries again. Meanwhile it is claimed, so whoever
- * reports another end of the same connection is ignored, and whoever needs the end waits until the endpoint is not pinned.
+ * The last three need the poll locks of the endpoint's EVDs. A thread that has such a lock may be in the transport, held up by
+ * a peer. The service thread does not wait for it: the end is put off, and a timer tries again. Meanwhile it is claimed, so
+ * whoever reports another end of the same connection is ignored, and whoever needs the end waits until the endpoint is not
+ * pinned. Agents of the program run on the service thread as well. Their calls wait as those of other threads do, so they make
+ * the end themselves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 #include "diag.h"
 #include "ep.h"
 
-#define PUT_OFF_US 1000 /* until an end that is put off is tried again */
+#define PUT_OFF_US 1000 /* between two tries of the ends that are put off, of whichever */
 
 #define ACT EP_IN(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 #define CMP EP_IN(DAT_EP_STATE_COMPLETION_PENDING)
@@ -90,6 +92,15 @@ static void end_poll_locked(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_N
 	ep_unpin(ep);
 }
 
+/* What was put off is put off no longer, and this thread ends it. Service thread. */
+static void put_off_forget(struct datp_ep *ep)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	ia_priv(ep->obj.ia)->put_off -= priv->put_off.counted;
+	priv->put_off.counted = false;
+}
+
 /* Ends what was put off, if the poll locks are free, or puts it off again. Service thread. */
 static void end_again(void *arg)
 {
@@ -100,12 +111,30 @@ static void end_again(void *arg)
 	if (!ep_poll_try(ep)) {
 		ia->put_off += !priv->put_off.counted;
 		priv->put_off.counted = true;
-		datp_timer_set(ep->obj.ia, &priv->timer, datp_clock_us() + PUT_OFF_US, end_again, ep);
+		datp_timer_set(ep->obj.ia, &priv->timer, datp_clock_us() + (uint64_t)PUT_OFF_US * ia->put_off, end_again, ep);
 		return;
 	}
-	ia->put_off -= priv->put_off.counted;
-	priv->put_off.counted = false;
+	put_off_forget(ep);
 	end_poll_locked(ep, priv->put_off.cause, priv->put_off.number);
+}
+
+void ep_end_put_off(struct datp_ep *ep)
+{
+	struct ep_priv *priv = ep_priv(ep);
+
+	if (!datp_loop_inside(ep->obj.ia) || !priv->put_off.counted)
+		return;
+	datp_timer_cancel(ep->obj.ia, &priv->timer);
+	put_off_forget(ep);
+	ep_poll_lock(ep);
+	end_poll_locked(ep, priv->put_off.cause, priv->put_off.number);
+}
+
+/* As ep_end(), in a call of the program, which may wait, even if an agent of the program makes it on the service thread. */
+static void end_and_wait(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
+{
+	ep_poll_lock(ep);
+	end_poll_locked(ep, cause, number);
 }
 
 void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
@@ -115,8 +144,7 @@ void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number)
 		ep_priv(ep)->put_off.number = number;
 		end_again(ep);
 	} else {
-		ep_poll_lock(ep);
-		end_poll_locked(ep, cause, number);
+		end_and_wait(ep, cause, number);
 	}
 }
 
@@ -394,14 +422,15 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	return true;
 }
 
-/* Ends a claimed connection or attempt from this side. */
-static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER why)
+/* Ends a claimed connection or attempt from this side, by end(). */
+static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER why,
+			  void (*end)(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number))
 {
 	ep->obj.ia->ops->ep_disconnect(ep,
 				       cause == EP_FAILED ? DATP_CLOSE_ABORT : DATP_CLOSE_ABRUPT);
 	if (cause == EP_ENDED)
 		diag_ended(ep, why);
-	ep_end(ep, cause, why);
+	end(ep, cause, why);
 }
 
 enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
@@ -435,7 +464,7 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
 		count_add(&ep_priv(ep)->disconnects, 1);
 	}
 	if (todo == END) {
-		end_from_here(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED);
+		end_from_here(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED, end_and_wait);
 	} else if (todo == DRAIN) {
 		ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_GRACEFUL);
 		ep_unpin(ep);
@@ -457,7 +486,7 @@ static void break_connection(struct datp_ep *ep)
 	mine = claim_locked(ep, CON | DPN);
 	datp_unlock(&ep->lock);
 	if (mine)
-		end_from_here(ep, EP_ENDED, DAT_CONNECTION_EVENT_BROKEN);
+		end_from_here(ep, EP_ENDED, DAT_CONNECTION_EVENT_BROKEN, ep_end);
 }
 
 DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)

@@ -61,6 +61,7 @@ void ep_unpin(struct datp_ep *ep)
 
 void ep_await_unpinned(struct datp_ep *ep)
 {
+	ep_end_put_off(ep);
 	futex_await_zero(&ep_priv(ep)->pins);
 	datp_lock(&ep->lock);
 	datp_unlock(&ep->lock);

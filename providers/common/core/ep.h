@@ -231,5 +231,10 @@ bool wqe_notifies(const struct datp_wqe *wqe, bool solicited);
  * before the end, which then follows when the poll locks are free.
  */
 void ep_end(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number);
+/*
+ * Makes the end that was put off, if there is one and this is the service thread: it is about to wait for that end in a call of an
+ * agent, and nobody else would make it. Takes the poll locks.
+ */
+void ep_end_put_off(struct datp_ep *ep);
 
 #endif

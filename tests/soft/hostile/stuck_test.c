@@ -210,6 +210,7 @@ static void others_are_served_when_attempts_end_that_share_the_queue_of_a_thread
 	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
 	victim_serves_others();
 	API_EMPTY(refused.connect);
+	API_EMPTY(late.connect);
 	thread_goes_on();
 	API_CONN(refused.connect, refused.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	API_CONN(late.connect, late.ep, DAT_CONNECTION_EVENT_TIMED_OUT);

@@ -3,13 +3,13 @@
  * Incoming connections that are not established yet, and the limits on them. Each uses a descriptor, and any process that
  * knows the name of a listener can open as many as it likes. So the other side has a time limit for each step: to send its
  * connection request, to send the RTU after an accept, and to hang up after a refusal. A connection that exceeds it is closed.
- * The number of connections without a request is limited, too: beyond it the oldest one of the process that has most of them
- * is closed, since an honest peer sends its request at once, or soon if its processor is busy. A connection that waits until
- * the program here accepts or rejects it has no time limit. So when few descriptors are left, a connection that comes in
- * displaces the oldest ones of the process that has most of all these connections, if that is another process with more;
- * otherwise it is closed itself. If each process has only one, the connections that have waited for a long time give way. A
- * connection that has been accepted is not displaced, because it has a time limit. All processes of other PID namespaces count
- * as one.
+ * The number of connections without a request is limited, too: beyond it the oldest one is closed, since an honest peer sends
+ * its request at once, or soon if its processor is busy; if a process has many of them, it is the oldest one of that process.
+ * A connection that waits until the program here accepts or rejects it has no time limit. So when few descriptors are left, a
+ * connection that comes in displaces the oldest ones of the process that has most of all these connections, if that is another
+ * process with more; otherwise it is closed itself. If each process has only one, the connections that have waited for a long
+ * time give way. A connection that has been accepted is not displaced, because it has a time limit. All processes of other PID
+ * namespaces count as one.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */
@@ -26,6 +26,7 @@
 #define RESERVE	    16u /* few descriptors are left when one is in the last sixteenth */
 #define PER_PEER    3u	/* descriptors that a new peer needs at most: for a socket, its arena, and its process */
 #define ALONE	    64u /* connections that a process may have if no other process has any */
+#define NOTABLE	    8u	/* a process is a crowd if it has more than this part of the connections that may be silent */
 #define LOOKS	    4 /* checks within the time limit */
 
 /* The incoming connections of a process that are not established. soft_ia.lock */
@@ -60,8 +61,12 @@ static bool has_time_limit(const struct soft_socket *sock)
 	return !sock->active && !sock->liveness && !sock->cr;
 }
 
-/* Returns the oldest socket on which nothing has been received, of the processes that have most of these. ia.lock */
-static struct soft_socket *oldest_silent(struct soft_ia *ia)
+/*
+ * Returns the oldest socket on which nothing has been received, of the processes that have the most of these if they have a
+ * notable part of the `limit`, or else of all processes: many processes that have one each must not displace one that connects
+ * twice at the same time. ia.lock
+ */
+static struct soft_socket *oldest_silent(struct soft_ia *ia, uint32_t limit)
 {
 	struct soft_socket *oldest = NULL;
 	uint32_t most = 0;
@@ -70,7 +75,7 @@ static struct soft_socket *oldest_silent(struct soft_ia *ia)
 		most = crowd->silent > most ? crowd->silent : most;
 	/* new ones are inserted at the front */
 	for (struct soft_socket *s = ia->sockets; s; s = s->next)
-		if (s->silent && s->crowd->silent == most)
+		if (s->silent && (s->crowd->silent == most || most <= limit / NOTABLE))
 			oldest = s;
 	return oldest;
 }
@@ -273,7 +278,7 @@ static struct soft_socket *silent_begin(struct soft_socket *sock, uint32_t most)
 	ia->silent++;
 	soft_pending_renew(sock);
 	if (ia->silent > most)
-		oldest = oldest_silent(ia);
+		oldest = oldest_silent(ia, most);
 	datp_unlock(&ia->lock);
 	return oldest;
 }
@@ -299,8 +304,7 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 	oldest = silent_begin(sock, most);
 	if (oldest) {
 		log_limited(&crowd, 1,
-			    "soft: on more than %u connections nothing has been received; the "
-			    "oldest of process %d, which has most of them, is closed",
+			    "soft: on more than %u connections nothing has been received; one of process %d is closed",
 			    most, (int)oldest->pid);
 		soft_conn_hangup(oldest);
 	}

@@ -20,8 +20,6 @@
 #include "providers/soft/arena.h"
 #include "providers/soft/peer.h"
 
-#define MANY 600 /* half-open connections */
-#define FEW  256 /* descriptors that the victim may have */
 
 static pid_t attacker;
 
@@ -273,49 +271,19 @@ static void seal_and_stretch(void *arg)
 	check_signal(CHECK_PARENT);
 }
 
-static void later_peer(void *arg)
-{
-	struct api_offer offer;
-	struct api_end own;
-
-	(void)arg;
-	check_get(CHECK_PARENT, &offer, sizeof(offer));
-	api_open();
-	api_end_make(&own, NULL);
-	api_connect_to(&own, &offer.address, offer.qual);
-	check_signal(CHECK_PARENT);
-	check_await(CHECK_PARENT);
-	api_close();
-}
-
-static void later_peer_is_served(pid_t peer)
-{
-	struct api_offer offer;
-	struct api_end other;
-
-	api_end_make(&other, NULL);
-	api_offer_make(&offer, victim.cr_evd, NULL);
-	check_put(peer, &offer, sizeof(offer));
-	REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
-	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	check_await(peer);
-	check_signal(peer);
-	check_join(peer);
-}
-
 static void arena_cannot_be_sealed_or_stretched_by_a_peer(void)
 {
 	pid_t later;
 
 	attacker = check_fork(seal_and_stretch, NULL);
-	later = check_fork(later_peer, NULL);
+	later = check_fork(victim_later_peer, NULL);
 	victim_opens();
 	victim_tells(attacker);
 	victim_accepts();
 	check_await(attacker);
 	check_join(attacker);
 	API_CONN_OVER(victim.end.connect, victim.end.ep);
-	later_peer_is_served(later);
+	victim_serves_later(later);
 }
 
 /* Sends requests for endpoints of a size for which there is no memory, to a service point that creates endpoints. */
@@ -393,107 +361,6 @@ static void request_for_too_much_leaves_the_adapter_whole(void)
 	api_evd(1 << 17, DAT_EVD_DTO_FLAG); /* a larger piece than any that the arena has had */
 	victim_serves_others();
 	check_join(attacker);
-}
-
-/* ------------------------------------------------------------------ half-open connections */
-
-static void leave_half_open(void *arg)
-{
-	uint64_t where = victim_is_at();
-	struct rlimit limit;
-	static int fds[MANY];
-
-	(void)arg;
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	limit.rlim_cur = limit.rlim_max;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-	for (int i = 0; i < MANY; i++)
-		fds[i] = hostile_reach(where);
-	check_signal(CHECK_PARENT);
-	check_await(CHECK_PARENT);
-	/* the connections that are left have a limited time to send their request */
-	for (int i = 0; i < MANY; i++)
-		CHECK(hostile_is_hung_up_on(fds[i], (int)check_patience_ms()));
-	check_signal(CHECK_PARENT);
-}
-
-static unsigned int lines_of(const char *text)
-{
-	unsigned int n = 0;
-
-	for (; *text; text++)
-		n += *text == '\n';
-	return n;
-}
-
-static void half_open_connections_lock_nobody_out(void)
-{
-	struct rlimit limit, few;
-	pid_t later;
-	const char *said;
-
-	attacker = check_fork(leave_half_open, NULL);
-	later = check_fork(later_peer, NULL);
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = FEW;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	api_open_as((char *)"soft-hasty");
-	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
-	check_stderr_begin();
-	victim_tells(attacker);
-	check_await(attacker);
-	later_peer_is_served(later);
-	check_signal(attacker);
-	check_await(attacker);
-	said = check_stderr_end();
-	CHECK(lines_of(said) < 10);
-	check_join(attacker);
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-}
-
-/* A peer whose connection is opened before many of the attacker's, and which sends nothing yet, because its processor is busy. */
-static void open_and_wait(void *arg)
-{
-	int fd = hostile_reach(victim_is_at());
-
-	(void)arg;
-	check_signal(CHECK_PARENT);
-	check_await(CHECK_PARENT);
-	CHECK(!hostile_is_hung_up_on(fd, 0));
-	close(fd);
-}
-
-static void half_open_connection_is_not_displaced_by_those_of_another_process(void)
-{
-	struct rlimit limit, few;
-	struct api_end own;
-	pid_t slow;
-
-	attacker = check_fork(leave_half_open, NULL);
-	slow = check_fork(open_and_wait, NULL);
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = FEW;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	api_open();
-	api_end_make(&own, NULL);
-	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
-	check_stderr_begin();
-	victim_tells(slow);
-	check_await(slow);
-	victim_tells(attacker);
-	check_await(attacker);
-	/* the service thread accepts them in order, so it has seen all others when this request arrives */
-	REQUIRE_DAT(api_connect(own.ep, victim.qual), DAT_SUCCESS);
-	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
-	check_signal(slow);
-	check_join(slow);
-	check_kill(attacker);
-	CHECK_HAS_STR(check_stderr_end(), "which has most of them");
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
 /* ------------------------------------------------------------------ messages of the wrong side */
@@ -845,7 +712,7 @@ static void peers_do_not_use_up_the_log(DAT_PSP_FLAGS flags)
 	said = check_stderr_end();
 	CHECK(strstr(said, "no endpoint with max_recv_dtos 2147483647") != NULL);
 	CHECK(!strstr(said, "no endpoint with max_recv_dtos 10737418"));
-	CHECK(lines_of(said) < 20);
+	CHECK(victim_said_lines(said) < 20);
 }
 
 static void peers_of_many_names_do_not_use_up_the_log(void)
@@ -869,8 +736,6 @@ static const struct check_test tests[] = {
 	CHECK_TEST(extents_that_are_longer_than_what_is_in_them_are_not_mapped),
 	CHECK_TEST(arena_cannot_be_sealed_or_stretched_by_a_peer),
 	CHECK_TEST(request_for_too_much_leaves_the_adapter_whole),
-	CHECK_TEST(half_open_connections_lock_nobody_out),
-	CHECK_TEST(half_open_connection_is_not_displaced_by_those_of_another_process),
 	CHECK_TEST(rejection_by_the_active_side_ends_the_accept),
 	CHECK_TEST(confirmation_of_another_connection_ends_the_accept),
 	CHECK_TEST(answer_by_the_active_side_ends_the_accept),

@@ -46,3 +46,42 @@ uint64_t victim_is_at(void)
 	check_get(CHECK_PARENT, &qual, sizeof(qual));
 	return qual;
 }
+
+void victim_later_peer(void *arg)
+{
+	struct api_offer offer;
+	struct api_end own;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_open();
+	api_end_make(&own, NULL);
+	api_connect_to(&own, &offer.address, offer.qual);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+void victim_serves_later(pid_t peer)
+{
+	struct api_offer offer;
+	struct api_end other;
+
+	api_end_make(&other, NULL);
+	api_offer_make(&offer, victim.cr_evd, NULL);
+	check_put(peer, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), other.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(other.connect, other.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_await(peer);
+	check_signal(peer);
+	check_join(peer);
+}
+
+unsigned int victim_said_lines(const char *text)
+{
+	unsigned int n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}

@@ -21,6 +21,13 @@ void victim_tells(pid_t attacker);			/* the qualifier */
 void victim_accepts(void);				/* the attacker's request, and is connected */
 void victim_serves_others(void);			/* checks that two other endpoints of the adapter can connect and send */
 
+/* An honest peer, for check_fork(), that connects when victim_serves_later() tells it where, which checks that it is served. */
+void victim_later_peer(void *arg);
+void victim_serves_later(pid_t peer);
+
+/* Returns the number of lines in what the victim has written to stderr. */
+unsigned int victim_said_lines(const char *text);
+
 /* In the attacker: waits until it is told the qualifier. */
 uint64_t victim_is_at(void);
 

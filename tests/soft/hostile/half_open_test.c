@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Peers that open connections and send no request over them: the victim, which has few descriptors, keeps serving honest peers, and
+ * does not take a peer that is only slow for one that floods it.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hostile.h"
+#include "victim.h"
+
+#define MANY 600 /* half-open connections */
+#define FEW  256 /* descriptors that the victim may have */
+
+static pid_t attacker;
+
+static void leave_half_open(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct rlimit limit;
+	static int fds[MANY];
+
+	(void)arg;
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	limit.rlim_cur = limit.rlim_max;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	for (int i = 0; i < MANY; i++)
+		fds[i] = hostile_reach(where);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	/* the connections that are left have a limited time to send their request */
+	for (int i = 0; i < MANY; i++)
+		CHECK(hostile_is_hung_up_on(fds[i], (int)check_patience_ms()));
+	check_signal(CHECK_PARENT);
+}
+
+static void half_open_connections_lock_nobody_out(void)
+{
+	struct rlimit limit, few;
+	pid_t later;
+	const char *said;
+
+	attacker = check_fork(leave_half_open, NULL);
+	later = check_fork(victim_later_peer, NULL);
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = FEW;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open_as((char *)"soft-hasty");
+	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	check_stderr_begin();
+	victim_tells(attacker);
+	check_await(attacker);
+	victim_serves_later(later);
+	check_signal(attacker);
+	check_await(attacker);
+	said = check_stderr_end();
+	CHECK(victim_said_lines(said) < 10);
+	check_join(attacker);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/* A peer whose connection is opened before many of the attacker's, and which sends nothing yet, because its processor is busy. */
+static void open_and_wait(void *arg)
+{
+	int fd = hostile_reach(victim_is_at());
+
+	(void)arg;
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	CHECK(!hostile_is_hung_up_on(fd, 0));
+	close(fd);
+}
+
+static void half_open_connection_is_not_displaced_by_those_of_another_process(void)
+{
+	struct rlimit limit, few;
+	struct api_end own;
+	pid_t slow;
+
+	attacker = check_fork(leave_half_open, NULL);
+	slow = check_fork(open_and_wait, NULL);
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = FEW;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open();
+	api_end_make(&own, NULL);
+	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	check_stderr_begin();
+	victim_tells(slow);
+	check_await(slow);
+	victim_tells(attacker);
+	check_await(attacker);
+	/* the service thread accepts them in order, so it has seen all others when this request arrives */
+	REQUIRE_DAT(api_connect(own.ep, victim.qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
+	check_signal(slow);
+	check_join(slow);
+	check_kill(attacker);
+	CHECK_HAS_STR(check_stderr_end(), "nothing has been received");
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/* Many processes of an attacker, each of which has one half-open connection. */
+static void open_one_each(void *arg)
+{
+	uint64_t where = victim_is_at();
+	pid_t child[FEW / 4];
+	int ready[2];
+	char byte;
+
+	(void)arg;
+	REQUIRE(pipe(ready) == 0);
+	for (unsigned int i = 0; i < FEW / 4; i++) {
+		child[i] = fork();
+		REQUIRE(child[i] >= 0);
+		if (!child[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			hostile_reach(where);
+			if (write(ready[1], "", 1) == 1)
+				pause();
+			_exit(0);
+		}
+		REQUIRE(read(ready[0], &byte, 1) == 1);
+	}
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	for (unsigned int i = 0; i < FEW / 4; i++) {
+		kill(child[i], SIGKILL);
+		waitpid(child[i], NULL, 0);
+	}
+}
+
+/* A peer that has opened two connections, and has sent nothing yet. */
+static void open_two_and_wait(void *arg)
+{
+	uint64_t where = victim_is_at();
+	int fds[2] = { hostile_reach(where), hostile_reach(where) };
+
+	(void)arg;
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	for (int i = 0; i < 2; i++) {
+		CHECK(!hostile_is_hung_up_on(fds[i], 0));
+		close(fds[i]);
+	}
+}
+
+static void half_open_connections_of_many_processes_do_not_displace_two_of_one(void)
+{
+	struct rlimit limit, few;
+	struct api_end own;
+	pid_t slow;
+
+	attacker = check_fork(open_one_each, NULL);
+	slow = check_fork(open_two_and_wait, NULL);
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = FEW;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	api_open();
+	api_end_make(&own, NULL);
+	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
+	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	victim_tells(attacker);
+	check_await(attacker);
+	victim_tells(slow);
+	check_await(slow);
+	/* the service thread accepts them in order, so it has seen all others when this request arrives */
+	REQUIRE_DAT(api_connect(own.ep, victim.qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
+	check_signal(slow);
+	check_join(slow);
+	check_signal(attacker);
+	check_join(attacker);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(half_open_connections_lock_nobody_out),
+	CHECK_TEST(half_open_connection_is_not_displaced_by_those_of_another_process),
+	CHECK_TEST(half_open_connections_of_many_processes_do_not_displace_two_of_one),
+	CHECK_END
+};
+
+static const struct check_suite suite = { .name = "half-open connections", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&suite);

@@ -422,15 +422,13 @@ DATP_API bool datp_cm_disconnected(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 	return true;
 }
 
-/* Ends a claimed connection or attempt from this side, by end(). */
-static void end_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER why,
-			  void (*end)(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER number))
+/* Stops a claimed connection or attempt from this side. The caller then ends it. */
+static void stop_from_here(struct datp_ep *ep, enum ep_cause cause, DAT_EVENT_NUMBER why)
 {
 	ep->obj.ia->ops->ep_disconnect(ep,
 				       cause == EP_FAILED ? DATP_CLOSE_ABORT : DATP_CLOSE_ABRUPT);
 	if (cause == EP_ENDED)
 		diag_ended(ep, why);
-	end(ep, cause, why);
 }
 
 enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
@@ -464,7 +462,8 @@ enum datp_err ep_disconnect(struct datp_ep *ep, bool graceful)
 		count_add(&ep_priv(ep)->disconnects, 1);
 	}
 	if (todo == END) {
-		end_from_here(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED, end_and_wait);
+		stop_from_here(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED);
+		end_and_wait(ep, cause, DAT_CONNECTION_EVENT_DISCONNECTED);
 	} else if (todo == DRAIN) {
 		ep->obj.ia->ops->ep_disconnect(ep, DATP_CLOSE_GRACEFUL);
 		ep_unpin(ep);
@@ -485,8 +484,10 @@ static void break_connection(struct datp_ep *ep)
 	datp_lock(&ep->lock);
 	mine = claim_locked(ep, CON | DPN);
 	datp_unlock(&ep->lock);
-	if (mine)
-		end_from_here(ep, EP_ENDED, DAT_CONNECTION_EVENT_BROKEN, ep_end);
+	if (!mine)
+		return;
+	stop_from_here(ep, EP_ENDED, DAT_CONNECTION_EVENT_BROKEN);
+	ep_end(ep, EP_ENDED, DAT_CONNECTION_EVENT_BROKEN);
 }
 
 DATP_API void datp_ep_high(struct datp_ep *ep, bool hard)

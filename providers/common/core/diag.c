@@ -288,19 +288,15 @@ void diag_ended(struct datp_ep *ep, DAT_EVENT_NUMBER why)
 			 "(DAT_CONNECTION_EVENT_BROKEN): the %s of this side failed with %s: %s; %s%s",
 			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual,
 			 by.operation, by.status, by.cause, by.remedy, omitted);
-	else if (by.unseen)
-		core_log(level,
-			 "%s: the connection with %s, connection qualifier %llu, has broken "
-			 "(DAT_CONNECTION_EVENT_BROKEN); which operation failed is not known, because another thread is "
-			 "taking events from its queue",
-			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);
 	else if (broken)
 		core_log(level,
 			 "%s: the connection with %s, connection qualifier %llu, has broken "
-			 "(DAT_CONNECTION_EVENT_BROKEN), and no operation of this side has failed; "
-			 "check that the program and the host there are running, and see their "
-			 "messages",
-			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);
+			 "(DAT_CONNECTION_EVENT_BROKEN)%s",
+			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual,
+			 by.unseen ? "; which operation failed is not known, because another thread is taking events "
+				     "from its queue" :
+				     ", and no operation of this side has failed; check that the program and the host "
+				     "there are running, and see their messages");
 	else
 		core_log(level, "%s: disconnected from %s, connection qualifier %llu",
 			 ep->obj.ia->name, peer, (unsigned long long)ep_priv(ep)->target_qual);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How deep and how wide the queues of an endpoint are. The limits that a device reports are for short requests: with some, the
- * number that fits depends on the segments (irdma, mlx5, bnxt_re), and a receive queue may be shorter than a send queue (cxgb4). No
- * verbs call reports that, so it is found by a trial. Invariant: what the program asks for is never lowered.
+ * number that fits depends on the segments (irdma, mlx5, bnxt_re), and a receive queue may be shorter than a send queue. No verbs
+ * call reports that, so it is found by a trial. Invariant: what the program asks for is never lowered.
  */
 #include "rdma_fit.h"
 #include "rdma_qp.h"
 #include <errno.h>
 #include <string.h>
+
+bool rdma_may_be_too_large(int error)
+{
+	return !error || error == EINVAL || error == ENOMEM || error == E2BIG;
+}
 
 int rdma_read_segments(const struct rdma_ia *ia)
 {
@@ -91,10 +96,10 @@ static bool takes(struct rdma_ia *ia, const struct datp_ep_attr *attr, struct ib
 
 	rdma_fit_cap(attr, rdma_read_segments(ia), &wanted);
 	init.cap = wanted;
-	errno = 0; /* mthca gives no reason */
+	errno = 0;
 	qp = ibv_create_qp(ia->pd, &init);
 	if (!qp)
-		return errno && errno != EINVAL && errno != ENOMEM && errno != E2BIG;
+		return !rdma_may_be_too_large(errno);
 	ibv_destroy_qp(qp);
 	now_known(ia, &wanted);
 	return true;

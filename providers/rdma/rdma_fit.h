@@ -5,6 +5,11 @@
 
 #include "rdma.h"
 
+/*
+ * Returns true if a queue pair that the device refuses with this errno may be too large for it. The caller has set errno to 0
+ * before, because the driver of mthca gives no reason.
+ */
+bool rdma_may_be_too_large(int error);
 /* Returns how many segments one read may have on this device. */
 int rdma_read_segments(const struct rdma_ia *ia);
 /* Returns how many work requests of a program a queue pair can hold, beside the provider's own. */

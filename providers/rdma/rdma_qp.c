@@ -165,7 +165,7 @@ static struct ibv_qp *create(struct rdma_ia *ia, struct rdma_ep *ep)
 	for (;;) {
 		fill_init(ep, &init);
 		init.cap.max_inline_data = bytes;
-		errno = 0; /* mthca gives no reason if it refuses */
+		errno = 0;
 		qp = ibv_create_qp(pd, &init);
 		if (qp || !bytes)
 			break;
@@ -277,8 +277,7 @@ void rdma_fast_end_locked(struct rdma_ep *ep)
 
 /*
  * The limits that a device reports are for short requests: with some, the number that fits depends
- * on the segments (irdma, mlx5, bnxt_re), and a receive queue may be shorter than a send queue
- * (cxgb4).
+ * on the segments (irdma, mlx5, bnxt_re), and a receive queue may be shorter than a send queue.
  */
 static void say_refused(struct rdma_ep *ep, int why)
 {
@@ -291,7 +290,7 @@ static void say_refused(struct rdma_ep *ep, int why)
 		 ia->base.name, ibv_get_device_name(ia->verbs->device), init.cap.max_send_wr,
 		 init.cap.max_send_sge, init.cap.max_recv_wr, init.cap.max_recv_sge,
 		 why ? strerror(why) : "no reason is given",
-		 !why || why == EINVAL || why == ENOMEM || why == E2BIG
+		 rdma_may_be_too_large(why)
 			 ? "; ask for fewer max_request_dtos or max_recv_dtos, or for fewer segments of each"
 			 : "");
 }

@@ -416,7 +416,7 @@ static void attributes_beyond_the_device_are_named(void)
 
 /* ------------------------------------------------------------------ limits that no attribute has */
 
-/* cxgb4 has room for fewer receives than it reports, and refuses a deeper queue pair with E2BIG. */
+/* A device may have room for fewer receives than it reports. cxgb4 refuses a queue pair that is too deep with E2BIG. */
 static void queue_pair_that_is_too_deep_is_refused_with_the_remedy(void)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = 100 };
@@ -451,7 +451,7 @@ static DAT_EP_ATTR usual_attr(void)
 	return param.ep_attr;
 }
 
-/* cxgb4 again: a program that does not ask for a depth gets one that the device has. */
+/* A program that does not ask for a depth gets one that the device has. */
 static void endpoint_of_no_particular_depth_is_as_deep_as_the_device_takes(void)
 {
 	DAT_EP_ATTR attr;

@@ -17,6 +17,30 @@
 #define FEW  256 /* descriptors that the victim may have */
 
 static pid_t attacker;
+static struct rlimit before;
+
+static void victim_opens_with_few(const char *adapter)
+{
+	struct rlimit few;
+
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	few = before;
+	few.rlim_cur = FEW;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	victim_opens_as(adapter, 4096);
+}
+
+static void victim_may_have_many(void)
+{
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+}
+
+/* The service thread accepts connections in order, so it has accepted all others when this request arrives. */
+static void all_are_accepted(void)
+{
+	REQUIRE_DAT(api_connect(victim.end.ep, victim.qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
+}
 
 static void leave_half_open(void *arg)
 {
@@ -40,19 +64,12 @@ static void leave_half_open(void *arg)
 
 static void half_open_connections_lock_nobody_out(void)
 {
-	struct rlimit limit, few;
-	pid_t later;
 	const char *said;
+	pid_t later;
 
 	attacker = check_fork(leave_half_open, NULL);
 	later = check_fork(victim_later_peer, NULL);
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = FEW;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	api_open_as((char *)"soft-hasty");
-	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	victim_opens_with_few("soft-hasty");
 	check_stderr_begin();
 	victim_tells(attacker);
 	check_await(attacker);
@@ -62,50 +79,45 @@ static void half_open_connections_lock_nobody_out(void)
 	said = check_stderr_end();
 	CHECK(victim_said_lines(said) < 10);
 	check_join(attacker);
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	victim_may_have_many();
 }
 
-/* A peer whose connection is opened before many of the attacker's, and which sends nothing yet, because its processor is busy. */
+/* A peer that opens one or two connections, and sends nothing yet, because its processor is busy. */
 static void open_and_wait(void *arg)
 {
-	int fd = hostile_reach(victim_is_at());
+	const int *count = arg;
+	uint64_t where = victim_is_at();
+	int fds[2];
 
-	(void)arg;
+	for (int i = 0; i < *count; i++)
+		fds[i] = hostile_reach(where);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
-	CHECK(!hostile_is_hung_up_on(fd, 0));
-	close(fd);
+	for (int i = 0; i < *count; i++) {
+		CHECK(!hostile_is_hung_up_on(fds[i], 0));
+		close(fds[i]);
+	}
 }
 
 static void half_open_connection_is_not_displaced_by_those_of_another_process(void)
 {
-	struct rlimit limit, few;
-	struct api_end own;
+	int one = 1;
 	pid_t slow;
 
 	attacker = check_fork(leave_half_open, NULL);
-	slow = check_fork(open_and_wait, NULL);
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = FEW;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	api_open();
-	api_end_make(&own, NULL);
-	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	slow = check_fork(open_and_wait, &one);
+	victim_opens_with_few(api_ia_name());
 	check_stderr_begin();
 	victim_tells(slow);
 	check_await(slow);
 	victim_tells(attacker);
 	check_await(attacker);
-	/* the service thread accepts them in order, so it has seen all others when this request arrives */
-	REQUIRE_DAT(api_connect(own.ep, victim.qual), DAT_SUCCESS);
-	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
+	all_are_accepted();
 	check_signal(slow);
 	check_join(slow);
 	check_kill(attacker);
 	CHECK_HAS_STR(check_stderr_end(), "nothing has been received");
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	victim_may_have_many();
 }
 
 /* Many processes of an attacker, each of which has one half-open connection. */
@@ -138,49 +150,24 @@ static void open_one_each(void *arg)
 	}
 }
 
-/* A peer that has opened two connections, and has sent nothing yet. */
-static void open_two_and_wait(void *arg)
-{
-	uint64_t where = victim_is_at();
-	int fds[2] = { hostile_reach(where), hostile_reach(where) };
-
-	(void)arg;
-	check_signal(CHECK_PARENT);
-	check_await(CHECK_PARENT);
-	for (int i = 0; i < 2; i++) {
-		CHECK(!hostile_is_hung_up_on(fds[i], 0));
-		close(fds[i]);
-	}
-}
-
 static void half_open_connections_of_many_processes_do_not_displace_two_of_one(void)
 {
-	struct rlimit limit, few;
-	struct api_end own;
+	int two = 2;
 	pid_t slow;
 
 	attacker = check_fork(open_one_each, NULL);
-	slow = check_fork(open_two_and_wait, NULL);
-	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-	few = limit;
-	few.rlim_cur = FEW;
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	api_open();
-	api_end_make(&own, NULL);
-	victim.cr_evd = api_evd(64, DAT_EVD_CR_FLAG);
-	api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &victim.qual);
+	slow = check_fork(open_and_wait, &two);
+	victim_opens_with_few(api_ia_name());
 	victim_tells(attacker);
 	check_await(attacker);
 	victim_tells(slow);
 	check_await(slow);
-	/* the service thread accepts them in order, so it has seen all others when this request arrives */
-	REQUIRE_DAT(api_connect(own.ep, victim.qual), DAT_SUCCESS);
-	REQUIRE_DAT(dat_cr_reject(api_cr(victim.cr_evd)), DAT_SUCCESS);
+	all_are_accepted();
 	check_signal(slow);
 	check_join(slow);
 	check_signal(attacker);
 	check_join(attacker);
-	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	victim_may_have_many();
 }
 
 static const struct check_test tests[] = {

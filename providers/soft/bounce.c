@@ -11,6 +11,9 @@
  * that peer. The bounce thread finds out as the request's target or initiator which memory that is
  * and whether it is read or written, and checks it against what no peer can write to: the private
  * table of regions (mr.c), the PZ of the endpoint, and the connection that the endpoint has.
+ *
+ * Invariant: when the program learns that a receive or a request has completed, the bounce thread accesses its memory no more,
+ * whatever the peer has said, and when: see soft_bounce_passed().
  */
 #define _GNU_SOURCE
 #include "bounce.h"
@@ -152,7 +155,7 @@ struct question {
 	struct soft_port *ip, *tp; /* the initiator's and the target's port */
 	struct soft_layout il, tl;
 	uint32_t pz;
-	const struct soft_ep *ep;
+	struct soft_ep *ep; /* NULL until it is found */
 	/* the result */
 	struct soft_request r;
 	struct soft_sink sink;
@@ -189,6 +192,13 @@ static bool question_connection(const struct soft_bounce *bounce, const struct s
 	return good;
 }
 
+/* Says which receive or request of this side is accessed, before it is checked that it has not completed. */
+static void question_serves(const struct question *q, uint64_t what)
+{
+	/* sequentially consistent, as the loads of the counts that follow: see soft_bounce_await() */
+	atomic_store(&q->ep->bounce_serves, what);
+}
+
 /* Copies the request that the question names. Returns false if it is not posted, or done already. */
 static bool question_request(struct question *q)
 {
@@ -196,6 +206,8 @@ static bool question_request(struct question *q)
 	uint32_t done = atomic_load_explicit(&q->ip->sq_done, memory_order_acquire);
 	uint32_t posted = atomic_load_explicit(&q->ip->sq_posted, memory_order_acquire);
 
+	if (!q->initiator)
+		question_serves(q, SOFT_BOUNCE_REQUEST(q->seq));
 	return q->seq - done < posted - done && posted - done <= q->il.sq_mask + 1 &&
 	       (q->initiator ? soft_request_copy(&q->r, soft_port_sqe(q->ip, &q->il, q->seq), &q->il) :
 			       soft_request_own(&q->r, q->ep, q->seq)) &&
@@ -211,6 +223,7 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 	q->write = !soft_is_read(q->r.op);
 	q->ordered = (q->r.op == DATP_RDMA_WRITE || q->r.op == DATP_WRITE_IMM) && q->offset + q->len == q->r.len;
 	if (q->r.op == DATP_SEND || q->r.op == DATP_SEND_INVALIDATE) {
+		question_serves(q, SOFT_BOUNCE_RECEIVE(q->r.msg));
 		if (!soft_receive_own(&q->sink, q->ep, q->r.msg) ||
 		    q->r.len > soft_sge_bytes(q->sink.sge, (int)q->sink.n) ||
 		    !soft_mr_owns_segments(ia, q->pz, q->sink.sge, q->sink.n, true))
@@ -292,6 +305,9 @@ static void bounce_serve_locked(struct soft_bounce *bounce, const struct soft_pe
 		soft_list_one(&data, (uintptr_t)b->data, q.len);
 		b->error = bounce_copy(bounce, &q.ours, &data, q.len, q.write, q.ordered);
 	}
+	/* release: comes after all accesses to our memory; soft_bounce_await() acquires it */
+	if (q.ep)
+		atomic_store_explicit(&q.ep->bounce_serves, 0, memory_order_release);
 	/* release: publishes the data and the error; ask_wait() acquires them */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_DONE, memory_order_release);
 	futex_wake(&b->state);
@@ -360,6 +376,9 @@ enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
 		soft_peer_unmap(peer, asks);
 		return err ? err : DATP_ERR_MEMORY;
 	}
+	/* relaxed: the fence has all threads see it, or the bounce thread what they have counted before; soft_bounce_passed() */
+	atomic_store_explicit(&peer->bounces, true, memory_order_relaxed);
+	datp_bias_fence();
 	datp_lock(&bounce->lock);
 	if (atomic_load(&peer->dead)) {
 		err = DATP_ERR_DEVICE;
@@ -408,6 +427,20 @@ void soft_bounce_quiesce(struct soft_ia *ia)
 		return;
 	datp_lock(&bounce->lock);
 	datp_unlock(&bounce->lock);
+}
+
+void soft_bounce_await(struct soft_ep *ep, uint64_t what)
+{
+	/*
+	 * Sequentially consistent, all, as in question_serves() and the checks behind it: either the bounce thread finds the
+	 * count, and refuses, or this finds what it serves. The counts are written once more, because soft_recv_count() and
+	 * soft_sq_reaped() write them relaxed. An honest peer says that an operation is done when it has the answer, so there
+	 * is nothing to wait for.
+	 */
+	__atomic_store_n(&ep->in_msg, ep->in_msg, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&ep->sq_reaped, ep->sq_reaped, __ATOMIC_SEQ_CST);
+	while (atomic_load(&ep->bounce_serves) == what)
+		soft_bounce_quiesce(soft_ia(ep->base.obj.ia));
 }
 
 void soft_bounce_stop(struct soft_ia *ia)

@@ -27,9 +27,33 @@ enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
 void soft_bounce_leave(struct soft_ia *ia, struct soft_peer *peer);
 /*
  * Waits until no copy of the bounce thread that began before this call is still going on. Such a
- * copy moves at most one mailbox of bytes and waits for nobody. The caller holds no lock.
+ * copy moves at most one mailbox of bytes and waits for nobody. The caller may hold an EP lock and a poll lock, but not
+ * soft_ia.lock.
  */
 void soft_bounce_quiesce(struct soft_ia *ia);
 void soft_bounce_stop(struct soft_ia *ia);
+
+/* What soft_ep.bounce_serves names: the receive of a message, or a request by its position in the port's queue. */
+#define SOFT_BOUNCE_RECEIVE(msg) (UINT64_C(1) << 32 | (uint32_t)(msg))
+#define SOFT_BOUNCE_REQUEST(seq) (UINT64_C(2) << 32 | (uint32_t)(seq))
+
+/*
+ * Waits until the bounce thread does not access the memory of this receive or request, which is counted as completed, any more: as
+ * soft_bounce_quiesce(). EP lock.
+ */
+void soft_bounce_await(struct soft_ep *ep, uint64_t what);
+/*
+ * A receive or request has completed, and the private count that says so has been written: from now on the bounce thread refuses
+ * questions about it. But a hostile peer can have it completed while the bounce thread copies a piece of it. So this waits for that
+ * piece, before the program learns of the completion and uses its memory again. EP lock.
+ */
+static inline __attribute__((always_inline)) void soft_bounce_passed(struct soft_ep *ep, uint64_t what)
+{
+	/* the count comes before this load, for the fence in soft_bounce_serve() */
+	atomic_signal_fence(memory_order_seq_cst);
+	/* relaxed: either this finds it set, or that fence has made the count visible before the bounce thread serves the peer */
+	if (__builtin_expect(atomic_load_explicit(&ep->peer->bounces, memory_order_relaxed), 0))
+		soft_bounce_await(ep, what);
+}
 
 #endif

@@ -140,7 +140,7 @@ void soft_short_rdma(struct soft_ep *ep, struct datp_wqe *wqe, const struct datp
 		soft_sq_reap(ep);
 		return;
 	}
-	soft_sq_reaped(ep, seq + 1);
+	soft_sq_reaped(ep, seq);
 	soft_request_done(ep, wqe, wqe->len);
 }
 
@@ -171,6 +171,6 @@ void soft_near_failed(struct soft_ep *ep, const struct datp_sge *local, const st
 		soft_sq_reap(ep);
 		return;
 	}
-	soft_sq_reaped(ep, seq + 1);
+	soft_sq_reaped(ep, seq);
 	soft_request_done(ep, wqe, len);
 }

@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) bool soft_near_run(struct soft_ep *
 	if (!*held || !soft_near_holds(ep, near, gen) || !soft_near_copy(ep, there, here, len, write))
 		return false;
 	ep->executed = seq + 1;
-	soft_sq_reaped(ep, seq + 1);
+	soft_sq_reaped(ep, seq);
 	near->word = SOFT_EXEC_NEXT(near->word, gen);
 	/* release, both, and a store: as in run() */
 	atomic_store_explicit(&port->sq_done, seq + 1, memory_order_release);

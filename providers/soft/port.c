@@ -156,7 +156,8 @@ void soft_port_begin(struct soft_ep *ep)
 	ep->last_unread = NULL;
 	ep->next_cell = NULL;
 	ep->msg = ep->credit = ep->in_msg = ep->announced = ep->executed = ep->places = 0;
-	soft_sq_reaped(ep, 0);
+	/* relaxed: see soft_posted_put() */
+	__atomic_store_n(&ep->sq_reaped, 0, __ATOMIC_RELAXED);
 	ep->credits = soft_ia(ep->base.obj.ia)->strict ? 0 : SOFT_CREDITS;
 	ep->rnr_until = ep->unready_until = ep->suppressed = 0;
 	ep->failing = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;

@@ -460,7 +460,7 @@ bool soft_sq_flush(struct soft_ep *ep, bool late)
 			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);
 		if ((wqe->op == DATP_CMP_SWAP || wqe->op == DATP_FETCH_ADD) && status == DAT_DTO_SUCCESS)
 			status = old_value_store(ep, e);
-		soft_sq_reaped(ep, ep->sq_reaped + 1);
+		soft_sq_reaped(ep, ep->sq_reaped);
 		datp_wqe_done(wqe, status, wqe->len, false);
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);

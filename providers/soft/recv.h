@@ -3,6 +3,7 @@
 #ifndef SOFT_RECV_H
 #define SOFT_RECV_H
 
+#include "bounce.h"
 #include "soft.h"
 #include <string.h>
 
@@ -126,7 +127,7 @@ static inline bool soft_desc_wanted(const struct soft_ep *ep)
 	return ep->unexpected || atomic_load_explicit(&ep->rport->waits, memory_order_relaxed);
 }
 
-/* Counts a message that has been taken. EP lock. */
+/* Counts a message whose receive has completed. EP lock. */
 static inline void soft_recv_count(struct soft_ep *ep)
 {
 	/* relaxed: soft_posted_put() releases it */
@@ -138,6 +139,7 @@ static inline void soft_recv_count(struct soft_ep *ep)
 	 */
 	if ((ep->in_msg & (SOFT_CREDITS / 4 - 1)) == 0)
 		atomic_store_explicit(&ep->port->delivered, ep->in_msg, memory_order_release);
+	soft_bounce_passed(ep, SOFT_BOUNCE_RECEIVE(ep->in_msg - 1));
 }
 
 /*

@@ -7,6 +7,7 @@
 #ifndef SOFT_REQUEST_H
 #define SOFT_REQUEST_H
 
+#include "bounce.h"
 #include "soft.h"
 #include <string.h>
 
@@ -87,11 +88,12 @@ static inline __attribute__((always_inline)) uint64_t soft_request_tag(const str
 	return SOFT_POSTED_TAG(atomic_load_explicit(&ep->gen, memory_order_relaxed), seq);
 }
 
-/* Notes that the requests before `reaped` have completed. EP lock. */
-static inline __attribute__((always_inline)) void soft_sq_reaped(struct soft_ep *ep, uint32_t reaped)
+/* Notes that this side's request at `seq`, before which all have completed, has completed. EP lock. */
+static inline __attribute__((always_inline)) void soft_sq_reaped(struct soft_ep *ep, uint32_t seq)
 {
 	/* relaxed: soft_posted_put() releases it */
-	__atomic_store_n(&ep->sq_reaped, reaped, __ATOMIC_RELAXED);
+	__atomic_store_n(&ep->sq_reaped, seq + 1, __ATOMIC_RELAXED);
+	soft_bounce_passed(ep, SOFT_BOUNCE_REQUEST(seq));
 }
 
 /* Keeps the list of the request that is put into the port's queue at `seq`, before it is published there. EP lock. */
@@ -115,8 +117,11 @@ static inline bool soft_request_is_kept(const struct soft_ep *ep, uint32_t seq)
 /* Returns true if this side's request at `seq` has completed, so that its memory is not accessed any more. No lock. */
 static inline bool soft_request_completed(const struct soft_ep *ep, uint32_t seq)
 {
-	/* relaxed: comes after the caller's loads of a slot that was used again, which acquire; see soft_posted_put() */
-	return (int32_t)(seq - __atomic_load_n(&ep->sq_reaped, __ATOMIC_RELAXED)) < 0;
+	/*
+	 * Comes after the caller's loads of a slot that was used again, which acquire; see soft_posted_put(). Sequentially
+	 * consistent for the bounce thread: see soft_bounce_await()
+	 */
+	return (int32_t)(seq - __atomic_load_n(&ep->sq_reaped, __ATOMIC_SEQ_CST)) < 0;
 }
 
 /*
@@ -147,8 +152,8 @@ static inline bool soft_receive_own(struct soft_sink *sink, const struct soft_ep
 
 	return !ep->layout.srq &&
 	       soft_posted_get(soft_posted_at(&ep->receives, seq), SOFT_POSTED_TAG(0, seq), sink->sge, SOFT_MAX_IOV, &sink->n) &&
-	       /* relaxed: as in soft_request_completed() */
-	       (int32_t)(msg - __atomic_load_n(&ep->in_msg, __ATOMIC_RELAXED)) >= 0;
+	       /* sequentially consistent: as in soft_request_completed() */
+	       (int32_t)(msg - __atomic_load_n(&ep->in_msg, __ATOMIC_SEQ_CST)) >= 0;
 }
 
 /*

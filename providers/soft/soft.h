@@ -179,6 +179,8 @@ struct soft_peer {
 	struct soft_mailbox *mailbox;
 	_Atomic uint32_t mailbox_lock; /* one question at a time; before soft_ia.lock, the bounce thread's lock and the arena's */
 	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */
+	/* Our bounce thread copies for it, or may have done: each completion looks at that; see soft_bounce_passed() */
+	_Atomic bool bounces;
 	/* its regions that we map; written under share_lock, a leaf */
 	struct soft_share *_Atomic shares[SOFT_SHARE_BUCKETS];
 	_Atomic uint32_t share_lock;
@@ -383,6 +385,8 @@ struct soft_ep {
 	 * to it, so the bounce thread relies on it; bounce.c
 	 */
 	_Atomic uint32_t bounce_gen;
+	/* The receive or the request whose memory our bounce thread accesses, as SOFT_BOUNCE_*() in bounce.h say; or 0 */
+	_Atomic uint64_t bounce_serves;
 	struct soft_out *end_msg; /* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
 	struct soft_teardown teardown; /* belongs to the thread that has set `tearing_down` */
 	/* The peer has ended the connection; our teardown is put off until this time, or 0. EP lock; without it a hint */

@@ -501,6 +501,11 @@ void hostile_miscount(struct hostile *h, uint32_t more)
 	atomic_fetch_add(&their_port(h)->sq_posted, more);
 }
 
+void hostile_claim(struct hostile *h, uint32_t done)
+{
+	atomic_store(&their_port(h)->sq_done, done);
+}
+
 /* Puts the victim's port on the ready list of its ring. */
 static void mark_ready(const struct hostile *h, struct soft_ring *ring, struct soft_port *their)
 {

@@ -112,6 +112,9 @@ void hostile_mark_ready(struct hostile *h);
 /* Adds to the count of requests that the victim has posted to the connection: it finds more of them there, or fewer. */
 void hostile_miscount(struct hostile *h, uint32_t more);
 
+/* Says that the requests of the victim before the position `done` have been executed. */
+void hostile_claim(struct hostile *h, uint32_t done);
+
 /* What the victim has posted over the connection, at that position from the begin of the connection on. */
 struct soft_sqe *hostile_request_of_victim(struct hostile *h, uint32_t seq);
 struct soft_desc *hostile_receive_of_victim(struct hostile *h, uint32_t msg);

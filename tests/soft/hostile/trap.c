@@ -45,4 +45,5 @@ void trap_release(void)
 	struct uffdio_zeropage all = { .range = { (uintptr_t)trap_at(), TRAP_LEN } };
 
 	REQUIRE(ioctl(faults, UFFDIO_ZEROPAGE, &all) == 0);
+	close(faults); /* the memory can be a trap again */
 }

@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core_world.h"
@@ -17,6 +18,7 @@ static _Atomic bool reported, done, counted;
 /* Connects two endpoints. */
 static void open_world(void)
 {
+	setenv("DAT_LOG", "info", 1); /* read once, when the first message is written */
 	world_open();
 	a = world_ep();
 	b = world_ep_on(w.dto2, NULL);
@@ -85,6 +87,16 @@ static void end_comes_when_the_lock_is_free(void)
 	ends_once();
 	CHECK_DTO(w.dto, 1, DAT_DTO_ERR_FLUSHED);
 	nothing_is_put_off();
+}
+
+/* The thread that has the queue may be taking the completion that says why. */
+static void message_says_that_the_operation_is_not_known(void)
+{
+	check_stderr_begin();
+	put_off();
+	poll_unlock();
+	ends_once();
+	CHECK_HAS_STR(check_stderr_end(), "which operation failed is not known, because another thread is taking events");
 }
 
 static void later_report_is_ignored(void)
@@ -212,6 +224,7 @@ static void close_waits_for_the_end(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(end_comes_when_the_lock_is_free),
+	CHECK_TEST(message_says_that_the_operation_is_not_known),
 	CHECK_TEST(later_report_is_ignored),
 	CHECK_TEST(disconnect_waits_for_the_end),
 	CHECK_TEST(free_waits_for_the_end),

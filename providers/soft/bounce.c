@@ -361,6 +361,19 @@ static enum datp_err bounce_start(struct soft_ia *ia)
 	return DATP_OK;
 }
 
+/* Has each completion of the peer's connections look at what the bounce thread serves, from now on. Service thread. */
+static void completions_look(struct soft_peer *peer)
+{
+	/*
+	 * relaxed, both: only this thread writes it, and the fence has all threads see it, or the bounce thread what they have
+	 * counted before; see soft_bounce_passed()
+	 */
+	if (atomic_load_explicit(&peer->bounces, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&peer->bounces, true, memory_order_relaxed);
+	datp_bias_fence();
+}
+
 enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
 				const struct soft_ref *mailbox)
 {
@@ -376,9 +389,7 @@ enum datp_err soft_bounce_serve(struct soft_ia *ia, struct soft_peer *peer,
 		soft_peer_unmap(peer, asks);
 		return err ? err : DATP_ERR_MEMORY;
 	}
-	/* relaxed: the fence has all threads see it, or the bounce thread what they have counted before; soft_bounce_passed() */
-	atomic_store_explicit(&peer->bounces, true, memory_order_relaxed);
-	datp_bias_fence();
+	completions_look(peer);
 	datp_lock(&bounce->lock);
 	if (atomic_load(&peer->dead)) {
 		err = DATP_ERR_DEVICE;

@@ -24,4 +24,4 @@ TESTS += tests/harness/well
 if !SANITIZED
 TESTS += tests/harness/verdict.sh tests/harness/layers.sh tests/harness/style.sh
 endif
-EXTRA_DIST += tests/harness/layers.sh tests/harness/style.sh tests/harness/driver.sh tests/harness/link.sh tests/harness/tap.sh tests/harness/verdict.sh
+EXTRA_DIST += tests/harness/layers.sh tests/harness/style.sh tests/harness/driver.sh tests/harness/link.sh tests/harness/results.sh tests/harness/tap.sh tests/harness/verdict.sh

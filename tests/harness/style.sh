@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# HACKING.md states the form of the source. Here is what of it a program can see: the width of lines, the length of files, and
-# the SPDX line at the top.
+# HACKING.md states the form of the source. Here is what of it a program can see: the width of lines, the length of files, scripts
+# included, and the SPDX line at the top.
 set -u
 . "${top_srcdir:=.}/tests/harness/tap.sh"
 
@@ -19,6 +19,13 @@ sources()
 {
 	# shellcheck disable=SC2086 # a list of folders
 	find $folders -path 'tests/abi/sdk-*' -prune -o -type f \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -print | sort
+}
+
+# Its programs for the shell
+scripts()
+{
+	# shellcheck disable=SC2086 # a list of folders
+	find quickstart $folders -type f ! -name '*.[ch]' -print | sort | xargs grep -lIm 1 -E '^#!/bin/|^# shellcheck shell='
 }
 
 # finds_nothing COMMAND...: succeeds if the command prints nothing, and there were files for it to look at
@@ -49,7 +56,7 @@ wide_lines()
 
 long_files()
 {
-	sources | xargs awk -v most="$1" '
+	{ sources; scripts; } | xargs awk -v most="$1" '
 		FNR == most + 1 { print FILENAME ": more than " most " lines" }'
 }
 

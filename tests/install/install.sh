@@ -9,10 +9,17 @@ unset LD_LIBRARY_PATH MAKEFLAGS MAKELEVEL MFLAGS
 # what /etc/dat.conf says on this machine is another matter
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig DAT_OVERRIDE=$moved/etc/dat.conf
 
+# Prints everything of quickstart except its commands, to be run from $tap_dir/head.
+quickstart_without_commands()
+{
+	mkdir -p "$tap_dir/tests/harness" && cp "$top_srcdir/tests/harness/results.sh" "$tap_dir/tests/harness/" &&
+		sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart"
+}
+
 # Runs everything of quickstart except its commands, to see which of the user's variables the commands get.
 quickstart_has_no_variables()
 {
-	sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart" >"$tap_dir/head"
+	quickstart_without_commands >"$tap_dir/head"
 	echo 'trap - EXIT; echo the variables are:; env | grep -E "^(DAT|DAPL_DBG)_" || :' >>"$tap_dir/head"
 	[ "$(DAT_PROVIDERS=ib DAT_LOG=none DAPL_DBG_TYPE=1 bash "$tap_dir/head" demo)" = 'the variables are:' ]
 }
@@ -22,7 +29,7 @@ quickstart_ends()
 {
 	local quickstart slow status=0
 	{
-		sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart"
+		quickstart_without_commands
 		# shellcheck disable=SC2016 # that is for the other shells
 		echo 'slow() { bounded 3600 bash -c '\''echo $$ >"$0/begun" && exec sleep 3600'\'' "${0%/*}"; }'
 		echo "$*"
@@ -49,7 +56,7 @@ quickstart_runs_each_step_once()
 {
 	local build=$tap_dir/build
 	{
-		sed '/^case "${1-} ${2-}" in$/,$d' "$top_srcdir/quickstart"
+		quickstart_without_commands
 		cat <<-'END'
 			trap - EXIT
 			step_fabric()
@@ -83,7 +90,8 @@ quickstart_names_a_bad_folder()
 {
 	local character bad=0
 	for character in ' ' $'\t' \' '"' '$' '&' '#' '*' '(' ')' ';' , : = % '\'; do
-		mkdir -p "$tap_dir/a${character}b" && cp "$top_srcdir/quickstart" "$tap_dir/a${character}b/" || return
+		mkdir -p "$tap_dir/a${character}b/tests/harness" && cp "$top_srcdir/quickstart" "$tap_dir/a${character}b/" &&
+			cp "$top_srcdir/tests/harness/results.sh" "$tap_dir/a${character}b/tests/harness/" || return
 		"$tap_dir/a${character}b/quickstart" demo >"$tap_dir/said" 2>&1 || :
 		grep -qF "folder '$tap_dir/a${character}b' cannot be built in" "$tap_dir/said" || { cat "$tap_dir/said"; bad=1; }
 		[ ! -e "$tap_dir/a${character}b/build" ] || bad=1

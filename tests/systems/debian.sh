@@ -93,6 +93,26 @@ user_checks()
 	chown -R nobody:nogroup "$root/usr/src/opendat" && ordinary_user env CHECK_TARGET=check-systems ./quickstart check
 }
 
+# The packages for Fedora and RHEL, with their tests. Their names for what they are built from are not Debian's.
+rpm_packages_build()
+{
+	inside apt-get install -y --no-install-recommends rpm xz-utils && inside make -C rdma dist-xz &&
+		inside rpmbuild -bb --nodeps --define "_topdir /usr/src/opendat/rpm" --define "_sourcedir /usr/src/opendat/rdma" \
+			packaging/opendat.spec
+}
+
+# Fedora and RHEL look for libraries in /usr/lib64.
+rpm_packages_install()
+{
+	inside bash -c 'rpm --install --nodeps rpm/RPMS/*/*.rpm && echo /usr/lib64 >/etc/ld.so.conf.d/lib64.conf && ldconfig'
+}
+
+rpm_packages_go()
+{
+	inside bash -c 'rpm --erase --nodeps $(rpm --query --all "opendat*")' &&
+		[ ! -e "$root/etc/opendat" ] && [ ! -e "$root/usr/bin/datctl" ] && [ ! -e "$root/usr/lib64/opendat" ]
+}
+
 # The tree that the lab's guest sees: built with the rdma-core of that system, whose programs the tests use as well
 rdma_tree_builds()
 {
@@ -146,6 +166,15 @@ tests_packages()
 	tap "debian $release: apt removes them without a trace" packages_go
 }
 
+tests_rpm_packages()
+{
+	tap "debian $release: the packages for Fedora and RHEL build, and their tests pass" tap_holds '^# PASS: +[0-9]{4}' rpm_packages_build || return
+	tap "debian $release: rpm installs them" rpm_packages_install || return
+	tap "debian $release: their datctl lists soft0" tap_holds '^soft0' ordinary_user datctl list
+	tap "debian $release: their datperf measures and verifies" ordinary_user datperf --ia soft0 --test send-lat --iters 100
+	tap "debian $release: rpm removes them without a trace" rpm_packages_go
+}
+
 needs_root_and_archive
 . "$top_srcdir/tests/harness/tap.sh"
 case $depth in
@@ -155,6 +184,8 @@ whole)
 	tap "debian $release: ./quickstart check clang debian" inside ./quickstart check clang debian
 	tests_packages
 	tap "debian $release: a tree builds with rdma-core, and its tests" rdma_tree_builds || tap_end
+	# the rpm of Debian 12 installs nothing
+	[ "$release" -lt 13 ] || tests_rpm_packages
 	kernel=$("$top_srcdir/tests/fabric/lab" prepare --build "$build")
 	for name in verbs api fault hostile; do
 		tap_in_lab "$name"

@@ -4,6 +4,11 @@
  * is sealed against a change of that, and against further seals. So a mapping stays valid whatever another holder of the
  * descriptor does, and the file never has to grow. Untouched pages use no memory. The sizes of pieces are powers of two;
  * a small piece is cut from an extent, a large one is an extent of its own.
+ *
+ * Once the file has its length and its seals, nothing here changes it or asks where it has data. A peer may write to it with
+ * write(2), out of memory in which it keeps a page fault from ending; the kernel then holds the file's lock, and whoever else wants
+ * that waits for the peer in the kernel, where no signal reaches it. So a piece that has been freed keeps its pages until the arena
+ * is closed, unless it is used again: fallocate(FALLOC_FL_PUNCH_HOLE) would take that lock.
  */
 #define _GNU_SOURCE
 #include "arena.h"
@@ -258,7 +263,7 @@ enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t
 		return DATP_ERR_MEMORY;
 	}
 	if (mem->used_before && kind == SOFT_KIND_OTHER) {
-		memset(mem->addr, 0, mem->size);
+		memset(mem->addr, 0, size); /* no more, for the last user may not have touched the rest */
 		mem->used_before = false;
 	}
 	return DATP_OK;
@@ -270,10 +275,6 @@ void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem)
 
 	if (!mem->addr)
 		return;
-	/* large pieces return their pages at once, and read as zeros again */
-	if (mem->size >= ARENA_PAGE && mem->kind == SOFT_KIND_OTHER)
-		(void)fallocate(ia->arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				(off_t)(mem->ref.extent + mem->ref.offset), (off_t)mem->size);
 	block = malloc(sizeof *block);
 	/*
 	 * without memory for this record the piece is lost until the IA is closed, which does no

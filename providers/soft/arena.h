@@ -21,8 +21,8 @@ uint64_t soft_arena_extent(uint64_t size);
 
 /*
  * Allocates a piece of at least `size` bytes, aligned to its size rounded up to a power of two, but
- * at most to a page. A SOFT_KIND_OTHER is zeroed; a used piece of another kind is as its last user
- * left it.
+ * at most to a page. The bytes of a SOFT_KIND_OTHER are zeros; a used piece of another kind is as its last user
+ * left it. A piece that is freed keeps its pages: see arena.c.
  */
 enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size,
 			       struct soft_mem *mem);

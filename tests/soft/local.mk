@@ -77,6 +77,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/half_open_test \
 	tests/soft/hostile/peer_test \
 	tests/soft/hostile/limits_test \
+	tests/soft/hostile/lock_test \
 	tests/soft/hostile/queue_test \
 	tests/soft/hostile/rights_test \
 	tests/soft/hostile/early_test \
@@ -179,6 +180,9 @@ tests_soft_hostile_peer_test_LDADD = libhostile.la libapi.la libsoft_core.la lib
 tests_soft_hostile_limits_test_SOURCES = tests/soft/hostile/limits_test.c
 tests_soft_hostile_limits_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_limits_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_lock_test_SOURCES = tests/soft/hostile/lock_test.c
+tests_soft_hostile_lock_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_lock_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_queue_test_SOURCES = tests/soft/hostile/queue_test.c
 tests_soft_hostile_queue_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_queue_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

@@ -30,6 +30,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#define SHARE_ROOM (1ull << 40) /* how much of one peer is mapped at most, so that address space is left for all else */
+
 #ifndef SWEEP_SPINS
 #define SWEEP_SPINS 8 /* how often to yield to a thread that uses a share; after that the tick looks again */
 #endif
@@ -152,7 +154,38 @@ static int open_backing(pid_t pid, int flags, const struct soft_backing *backing
 
 /* ---- shares ---- */
 
-static bool share_map(struct soft_share *share, int fd, uint64_t offset)
+static void room_give(struct soft_peer *peer, uint64_t len)
+{
+	/* relaxed: only the sum matters */
+	atomic_fetch_sub_explicit(&peer->share_room, len, memory_order_relaxed);
+}
+
+/* Returns false if that would be too much of a peer. More than one thread may map something at a time, so this adds first. */
+static bool room_take(struct soft_peer *peer, uint64_t len)
+{
+	/* relaxed: only the sum matters */
+	if (len <= SHARE_ROOM && atomic_fetch_add_explicit(&peer->share_room, len, memory_order_relaxed) <= SHARE_ROOM - len)
+		return true;
+	if (len <= SHARE_ROOM)
+		room_give(peer, len);
+	return false;
+}
+
+/*
+ * Maps a part of a file. If the program has its future mappings locked (mlockall), the kernel fills all of a mapping with memory at
+ * once, however much that is: but not of one that nobody may access, and not after it has been unlocked.
+ */
+static void *map_unlocked(uint64_t len, int prot, int fd, off_t offset)
+{
+	void *map = mmap(NULL, len, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, offset);
+
+	if (map == MAP_FAILED || (munlock(map, len) == 0 && mprotect(map, len, prot) == 0))
+		return map;
+	munmap(map, len);
+	return MAP_FAILED;
+}
+
+static bool share_map(struct soft_peer *peer, struct soft_share *share, int fd, uint64_t offset)
 {
 	struct stat st;
 	uint64_t block, before;
@@ -163,10 +196,13 @@ static bool share_map(struct soft_share *share, int fd, uint64_t offset)
 	block = st.st_blksize > 0 ? (uint64_t)st.st_blksize : 4096; /* huge pages are mapped whole */
 	before = offset & (block - 1);
 	share->map_len = (share->len + before + block - 1) & ~(block - 1);
-	share->map = mmap(NULL, share->map_len, PROT_READ | (share->writable ? PROT_WRITE : 0),
-			  MAP_SHARED | MAP_NORESERVE, fd, (off_t)(offset - before));
-	if (share->map == MAP_FAILED)
+	if (!room_take(peer, share->map_len))
 		return false;
+	share->map = map_unlocked(share->map_len, PROT_READ | (share->writable ? PROT_WRITE : 0), fd, (off_t)(offset - before));
+	if (share->map == MAP_FAILED) {
+		room_give(peer, share->map_len);
+		return false;
+	}
 	share->at = (unsigned char *)share->map + before;
 	return true;
 }
@@ -198,7 +234,7 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 			fd = open_backing(peer->process.pid, flags, &backing);
 	}
 	if (fd >= 0) {
-		(void)share_map(share, fd, backing.offset + (share->addr - backing.start));
+		(void)share_map(peer, share, fd, backing.offset + (share->addr - backing.start));
 		close(fd);
 	}
 	/* relaxed: the owner reads it after it has seen the end of the execution lock's holding by this thread */
@@ -266,6 +302,7 @@ static struct soft_share *share_get(struct soft_peer *peer, uint32_t context)
 	datp_unlock(&peer->share_lock);
 	if (!other)
 		return share;
+	room_give(peer, share->at ? share->map_len : 0);
 	share_delete(peer->ia, share);
 	return other;
 }
@@ -464,6 +501,7 @@ static bool shares_take_dead(struct soft_ia *ia, struct soft_peer *peer, struct 
 	while ((share = dead)) {
 		dead = share->out;
 		if (ended) {
+			room_give(peer, share->at ? share->map_len : 0);
 			share->out = *taken;
 			*taken = share;
 		} else {

@@ -54,13 +54,16 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
+static void waiter_launch(struct waiter *waiter, DAT_EVD_HANDLE evd, DAT_COUNT threshold, DAT_TIMEOUT timeout)
+{
+	*waiter = (struct waiter){ .evd = evd, .timeout = timeout, .threshold = threshold };
+	REQUIRE(!pthread_create(&waiter->thread, NULL, waiter_run, waiter));
+}
+
 /* Starts a waiter, and returns when it is in its wait. */
 static void waiter_start(struct waiter *waiter, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 {
-	*waiter = (struct waiter){ .evd = evd,
-				   .timeout = DAT_TIMEOUT_INFINITE,
-				   .threshold = threshold };
-	REQUIRE(!pthread_create(&waiter->thread, NULL, waiter_run, waiter));
+	waiter_launch(waiter, evd, threshold, DAT_TIMEOUT_INFINITE);
 	REQUIRE_SOON(atomic_load(&((struct datp_evd *)evd)->waiter));
 }
 
@@ -242,6 +245,16 @@ static void wait_wakes_for_the_threshold_and_not_before(void)
 	CHECK_DAT(waiter_end(&waiter), DAT_SUCCESS);
 	CHECK(waiter.event.event_data.software_event_data.pointer == (DAT_PVOID)1);
 	CHECK_EQ_INT(waiter.nmore, 2);
+}
+
+/* As a peer can make it look that writes to what evd_arm looks at, or to the bell. */
+static void wait_ends_in_time_though_there_may_always_be_a_completion(void)
+{
+	struct waiter waiter;
+
+	loopback.always_ready = true;
+	waiter_launch(&waiter, world_evd(DAT_EVD_DTO_FLAG), 1, 20000);
+	CHECK_DAT(waiter_end(&waiter), DAT_TIMEOUT_EXPIRED);
 }
 
 static void a_second_waiter_and_a_dequeue_are_refused(void)
@@ -598,6 +611,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(wait_checks_its_arguments),
 	CHECK_TEST(a_bad_handle_is_told_with_its_subtype),
 	CHECK_TEST(wait_wakes_for_the_threshold_and_not_before),
+	CHECK_TEST(wait_ends_in_time_though_there_may_always_be_a_completion),
 	CHECK_TEST(a_second_waiter_and_a_dequeue_are_refused),
 	CHECK_TEST(set_unwaitable_wakes_the_waiter_and_clear_lets_it_back),
 	CHECK_TEST(a_signal_interrupts_the_wait),

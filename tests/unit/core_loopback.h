@@ -13,6 +13,7 @@
 struct loopback_knobs {
 	bool complete_in_post;		/* requests complete within the post, not by evd_poll */
 	bool drop_requests;		/* connection requests get lost on the way */
+	bool always_ready;		/* evd_arm says that there may be a completion */
 	void (*in_connect)(struct datp_ep *ep); /* called when ep_connect is about to return success, with no lock held */
 	void (*before_look)(struct datp_evd *evd);	/* called before evd_pending answers */
 	void (*in_poll)(struct datp_evd *evd);	/* called when a poll of the EVD is about to return */

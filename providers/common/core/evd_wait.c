@@ -192,9 +192,10 @@ static enum datp_err wait_loop(struct wait *wait, uint32_t timeout)
 		if (look(wait, last, otherwise, &err) == LOOK_DONE)
 			return err;
 		wait->armed = true;
-		if (arm(evd))
-			continue;
-		rc = sleep_cancellable(wait, seen);
+		rc = arm(evd) ? 0 : sleep_cancellable(wait, seen);
+		/* a peer that writes to the bell, or to what arm() looks at, may end each sleep before it begins */
+		if (!rc && wait->until != NO_DEADLINE && datp_clock_us() >= wait->until)
+			rc = ETIMEDOUT;
 		last = rc != 0;
 		otherwise = rc == EINTR ? DATP_ERR_INTERRUPTED : DATP_ERR_TIMEOUT;
 	}

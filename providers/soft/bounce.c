@@ -35,6 +35,11 @@
 #define BOUNCE_SPIN 200
 #define BOUNCE_LOOK_NS                                                                             \
 	50000000L /* the interval at which a sleeping asker checks whether the peer is alive */
+/*
+ * The bounce thread sleeps no longer than this before it looks by itself. Each peer maps the word on which it sleeps, and can move
+ * it to a word of its own (FUTEX_CMP_REQUEUE), where no wake-up reaches it: neither another peer's nor that of soft_bounce_stop().
+ */
+#define BOUNCE_SLEEP_NS 500000000L
 
 struct soft_bounce {
 	struct soft_ia *ia;
@@ -317,6 +322,7 @@ static void *bounce_run(void *arg)
 {
 	struct soft_bounce *bounce = arg;
 	_Atomic uint32_t *bell = &bounce->ia->header->bounce_bell;
+	const struct timespec look = { 0, BOUNCE_SLEEP_NS };
 
 	while (!atomic_load_explicit(&bounce->stop, memory_order_acquire)) {
 		/* acquire: makes every question visible that was asked before the word was counted up */
@@ -332,7 +338,7 @@ static void *bounce_run(void *arg)
 				bounce_serve_locked(bounce, asker);
 		}
 		datp_unlock(&bounce->lock);
-		futex_wait(bell, seen, NULL);
+		(void)futex_wait(bell, seen, &look);
 	}
 	return NULL;
 }

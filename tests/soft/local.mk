@@ -82,6 +82,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/region_test \
 	tests/soft/hostile/rights_test \
 	tests/soft/hostile/early_test \
+	tests/soft/hostile/requeue_test \
 	tests/soft/hostile/stuck_test \
 	tests/soft/hostile/service_test \
 	tests/soft/hostile/redirect_test \
@@ -196,6 +197,9 @@ tests_soft_hostile_rights_test_LDADD = libhostile.la libapi.la libsoft_core.la l
 tests_soft_hostile_early_test_SOURCES = tests/soft/hostile/early_test.c
 tests_soft_hostile_early_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_early_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_requeue_test_SOURCES = tests/soft/hostile/requeue_test.c
+tests_soft_hostile_requeue_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_requeue_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_stuck_test_SOURCES = tests/soft/hostile/stuck_test.c
 tests_soft_hostile_stuck_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_stuck_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

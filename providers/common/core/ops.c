@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "evd.h"
 #include "ops_list.h"
 #include "providers/common/base/lmr_table.h"
 #include "providers/common/base/refuse.h"
@@ -87,9 +88,23 @@ static bool default_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solici
 	return false;
 }
 
+/*
+ * A process that maps a word can move the threads that sleep on it to a word of its own (FUTEX_CMP_REQUEUE), where no wake-up
+ * reaches them, and it can keep the kernel from waking some (FUTEX_LOCK_PI). So where peers map the bell, a thread sleeps no longer
+ * than this before it looks by itself. To the caller such an end of the sleep is a wake-up like any other.
+ */
+#define SHARED_SLEEP_US 500000u
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
 static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline)
 {
 	int op = FUTEX_WAIT_BITSET | (evd->bell_shared ? 0 : FUTEX_PRIVATE_FLAG);
+	struct timespec look = deadline_of(datp_clock_us() + SHARED_SLEEP_US);
+	bool looks = evd->bell_shared && (!deadline || is_before(&look, deadline));
 	int type, err;
 	long rc;
 
@@ -98,9 +113,11 @@ static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct t
 	 * makes it one. No lock is held here, and the caller's clean-up handler ends the wait.
 	 */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	rc = syscall(SYS_futex, evd->bell, op, seen, deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+	rc = syscall(SYS_futex, evd->bell, op, seen, looks ? &look : deadline, NULL, FUTEX_BITSET_MATCH_ANY);
 	err = rc ? errno : 0;
 	pthread_setcanceltype(type, NULL);
+	if (looks && err == ETIMEDOUT)
+		return 0;
 	return err == ETIMEDOUT || err == EINTR ? err : 0;
 }
 

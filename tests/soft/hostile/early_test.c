@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,30 +19,12 @@ enum { HEAD = 8, LEN = 65536, QUIET_MS = 300 };
 
 /* ------------------------------------------------------------------ the attacker */
 
-static const struct soft_ref mailbox_ref = { 1ull << 33, 1u << 20, 0 };
 static struct soft_mailbox *mailbox;
-
-/* Connects, and says where the victim's bounce thread finds the questions. */
-static void connect_with_mailbox(struct hostile *h, uint64_t where)
-{
-	struct soft_msg msg;
-
-	hostile_make(h, HOSTILE_ROOMY, HOSTILE_NO_BELL);
-	mailbox = mmap(NULL, mailbox_ref.extent_len, PROT_READ | PROT_WRITE, MAP_SHARED, h->own.fd, (off_t)mailbox_ref.extent);
-	REQUIRE(mailbox != MAP_FAILED);
-	hostile_request(h, where);
-	hostile_await_answer(h);
-	hostile_message(h, &msg, SOFT_MSG_RTU);
-	msg.liveness = 1;
-	msg.mailbox = mailbox_ref;
-	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
-}
 
 /* Asks the victim's bounce thread to copy the bytes from `offset` on of the first request of the initiator. */
 static void ask(struct hostile *h, bool initiator, uint64_t offset)
 {
-	struct soft_header *header = (struct soft_header *)(h->their_at + h->theirs.intro.header.extent +
-							    h->theirs.intro.header.offset);
+	struct soft_header *header = hostile_header_of_victim(h);
 
 	mailbox->port = h->theirs.my_port;
 	mailbox->gen = h->theirs.my_gen;
@@ -80,7 +61,8 @@ static void attack(void *arg)
 	uint64_t where = victim_is_at();
 	struct hostile h;
 
-	connect_with_mailbox(&h, where);
+	hostile_make(&h, HOSTILE_ROOMY, HOSTILE_NO_BELL);
+	mailbox = hostile_connect_with_mailbox(&h, where);
 	check_await(CHECK_PARENT);
 	(*what)(&h);
 	check_signal(CHECK_PARENT);

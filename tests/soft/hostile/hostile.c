@@ -370,6 +370,23 @@ void hostile_connect(struct hostile *h, uint64_t qual)
 	hostile_confirm(h);
 }
 
+struct soft_mailbox *hostile_connect_with_mailbox(struct hostile *h, uint64_t qual)
+{
+	const struct soft_ref ref = { 1ull << 33, 1u << 20, 0 };
+	struct soft_mailbox *mailbox;
+	struct soft_msg msg;
+
+	mailbox = mmap(NULL, ref.extent_len, PROT_READ | PROT_WRITE, MAP_SHARED, h->own.fd, (off_t)ref.extent);
+	REQUIRE(mailbox != MAP_FAILED);
+	hostile_request(h, qual);
+	hostile_await_answer(h);
+	hostile_message(h, &msg, SOFT_MSG_RTU);
+	msg.liveness = 1;
+	msg.mailbox = ref;
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
+	return mailbox;
+}
+
 void hostile_listen(struct hostile *h, uint64_t qual)
 {
 	struct sockaddr_storage sa;
@@ -455,14 +472,19 @@ static struct datp_rge their_region(const struct hostile *h, unsigned int *seed)
 
 #define THEIR_MASK 127u /* of the smallest ring */
 
-static struct soft_ring *their_ring(struct hostile *h)
+struct soft_header *hostile_header_of_victim(struct hostile *h)
+{
+	return their_place(h, &h->theirs.intro.header, sizeof(struct soft_header));
+}
+
+struct soft_ring *hostile_ring_of_victim(struct hostile *h)
 {
 	return their_place(h, &h->theirs.ring_ref, soft_ring_size(THEIR_MASK + 1));
 }
 
 uint64_t hostile_reserve(struct hostile *h)
 {
-	struct soft_ring *ring = their_ring(h);
+	struct soft_ring *ring = hostile_ring_of_victim(h);
 	uint64_t position = 0;
 
 	REQUIRE(ring && ring->mask == THEIR_MASK);
@@ -472,7 +494,7 @@ uint64_t hostile_reserve(struct hostile *h)
 
 void hostile_publish(struct hostile *h, uint64_t position)
 {
-	struct soft_cell *cell = &their_ring(h)->cell[position & THEIR_MASK];
+	struct soft_cell *cell = &hostile_ring_of_victim(h)->cell[position & THEIR_MASK];
 
 	memset(cell->data, 0xee, 8);
 	cell->port = h->theirs.my_port;
@@ -485,7 +507,7 @@ void hostile_publish(struct hostile *h, uint64_t position)
 
 void hostile_ask(struct hostile *h)
 {
-	atomic_store(&their_ring(h)->service, SOFT_SERVICE_WANTED);
+	atomic_store(&hostile_ring_of_victim(h)->service, SOFT_SERVICE_WANTED);
 }
 
 static struct soft_port *their_port(struct hostile *h)
@@ -520,7 +542,7 @@ static void mark_ready(const struct hostile *h, struct soft_ring *ring, struct s
 
 void hostile_mark_ready(struct hostile *h)
 {
-	mark_ready(h, their_ring(h), their_port(h));
+	mark_ready(h, hostile_ring_of_victim(h), their_port(h));
 }
 
 struct soft_sqe *hostile_request_of_victim(struct hostile *h, uint32_t seq)
@@ -535,7 +557,7 @@ struct soft_desc *hostile_receive_of_victim(struct hostile *h, uint32_t msg)
 
 static void work_message(struct hostile *h, unsigned int *seed)
 {
-	struct soft_ring *ring = their_ring(h);
+	struct soft_ring *ring = hostile_ring_of_victim(h);
 	struct soft_cell *cell;
 	uint64_t at;
 
@@ -558,7 +580,7 @@ static void work_message(struct hostile *h, unsigned int *seed)
 
 static void work_request(struct hostile *h, unsigned int *seed)
 {
-	struct soft_ring *ring = their_place(h, &h->theirs.ring_ref, sizeof(*ring));
+	struct soft_ring *ring = hostile_ring_of_victim(h);
 	struct soft_port *their = their_place(h, &h->theirs.port_ref, sizeof(*their)), *port = h->own.port;
 	uint32_t seq = atomic_load(&port->sq_posted);
 	struct soft_sqe *e = soft_port_sqe(port, &h->own.layout, seq);

@@ -67,6 +67,11 @@ void hostile_request(struct hostile *h, uint64_t qual);
 void hostile_await_answer(struct hostile *h); /* REP, which brings the victim's arena */
 void hostile_confirm(struct hostile *h);
 void hostile_connect(struct hostile *h, uint64_t qual); /* the three above */
+/*
+ * The same, for an arena that is HOSTILE_ROOMY: the confirmation names a mailbox in it, whose questions the victim's bounce thread
+ * answers from then on. Returns the mailbox.
+ */
+struct soft_mailbox *hostile_connect_with_mailbox(struct hostile *h, uint64_t qual);
 
 /* The passive side. The victim connects to the qualifier. */
 void hostile_listen(struct hostile *h, uint64_t qual);
@@ -114,6 +119,10 @@ void hostile_miscount(struct hostile *h, uint32_t more);
 
 /* Says that the requests of the victim before the position `done` have been executed. */
 void hostile_claim(struct hostile *h, uint32_t done);
+
+/* Parts of the victim's arena: its header, and the ring of its receives. */
+struct soft_header *hostile_header_of_victim(struct hostile *h);
+struct soft_ring *hostile_ring_of_victim(struct hostile *h);
 
 /* What the victim has posted over the connection, at that position from the begin of the connection on. */
 struct soft_sqe *hostile_request_of_victim(struct hostile *h, uint32_t seq);

@@ -92,6 +92,16 @@ static int bounce_error(int32_t said)
 	return !said || said == ESRCH ? said : EFAULT;
 }
 
+bool soft_bounce_owes(const struct soft_peer *peer)
+{
+	/*
+	 * Only with a question of ours in the mailbox does its state count, because the peer can write any state there at any
+	 * time. acquire: an answer that came late comes after all that the bounce thread has written to the mailbox
+	 */
+	return peer->mailbox_asked &&
+	       atomic_load_explicit(&peer->mailbox->state, memory_order_acquire) == SOFT_MAILBOX_ASKED;
+}
+
 /* Copies one mailbox: `len` bytes from `offset` on. */
 static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 		     const struct soft_right *right, uint64_t offset, uint64_t len)
@@ -100,11 +110,8 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	struct soft_list data;
 	int error;
 
-	/*
-	 * The bounce thread has not answered the last question, and this does not wait for it
-	 * again. relaxed: whoever finds an answer takes nothing from it.
-	 */
-	if (atomic_load_explicit(&b->state, memory_order_relaxed) == SOFT_MAILBOX_ASKED)
+	/* the bounce thread has not answered the last question, and this does not wait for it again */
+	if (soft_bounce_owes(peer))
 		return ETIMEDOUT;
 	soft_list_one(&data, (uintptr_t)b->data, len);
 	if (write)
@@ -120,6 +127,7 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	atomic_fetch_add_explicit(&peer->header->bounce_bell, 1, memory_order_release);
 	futex_wake(&peer->header->bounce_bell);
 	error = ask_wait(peer, b);
+	peer->mailbox_asked = error == ETIMEDOUT;
 	if (error == ETIMEDOUT)
 		return error; /* the mailbox still belongs to the bounce thread */
 	if (!error) {

@@ -15,6 +15,12 @@ int soft_bounce_ask(struct soft_peer *peer, bool write, bool ordered, struct sof
 		    const struct soft_right *right, uint64_t len);
 
 /*
+ * Returns true if the peer's bounce thread has not answered our last question, so that it may still write to our mailbox if the
+ * peer lives. Mailbox lock, or nobody else uses the peer.
+ */
+bool soft_bounce_owes(const struct soft_peer *peer);
+
+/*
  * Serves the mailbox of a peer from now on, unless the peer is dead; starts the bounce thread with
  * the first peer. Service thread.
  */

@@ -299,8 +299,7 @@ static void peer_delete(struct soft_peer *peer)
 	 * If a live peer's bounce thread has not answered yet, it may still write its answer (its
 	 * process may be stopped, for instance), so that mailbox is never freed.
 	 */
-	if (!peer->mailbox || atomic_load(&peer->dead) ||
-	    atomic_load_explicit(&peer->mailbox->state, memory_order_acquire) != SOFT_MAILBOX_ASKED)
+	if (atomic_load(&peer->dead) || !soft_bounce_owes(peer))
 		soft_arena_free(peer->ia, &peer->mailbox_mem);
 	if (peer->arena_fd >= 0)
 		close(peer->arena_fd);

@@ -178,6 +178,7 @@ struct soft_peer {
 	struct soft_mem mailbox_mem; /* our mailbox to it */
 	struct soft_mailbox *mailbox;
 	_Atomic uint32_t mailbox_lock; /* one question at a time; before soft_ia.lock, the bounce thread's lock and the arena's */
+	bool mailbox_asked;	       /* a question has been left there unanswered, when nobody waits any more. mailbox_lock */
 	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */
 	/* Our bounce thread copies for it, or may have done: each completion looks at that; see soft_bounce_passed() */
 	_Atomic bool bounces;

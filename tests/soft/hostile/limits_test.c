@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a peer could use up by one connection after another: lines of the log, address space, mappings. The test is the victim.
+ * What a peer could use up by one connection after another: lines of the log, address space, mappings,
+ * shared memory. The test is the victim.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -261,12 +264,73 @@ static void ended_connections_leave_few_mappings(void)
 	check_join(attacker);
 }
 
+/* ------------------------------------------------------------------ shared memory */
+
+#define GUESTS 20 /* of which each is given a mailbox by the victim */
+
+/* Leaves before it has confirmed, and writes a question into the mailbox that the victim has for its own ones. */
+static void leave_a_question(void *arg)
+{
+	static const unsigned char junk[SOFT_MAILBOX_SIZE] = { 7 };
+	const uint32_t asked = SOFT_MAILBOX_ASKED;
+	uint64_t where = victim_is_at();
+	struct hostile h;
+
+	(void)arg;
+	for (int i = 0; i < GUESTS; i++) {
+		const struct soft_ref *mailbox = &h.theirs.mailbox;
+
+		hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+		hostile_request(&h, where);
+		hostile_await_answer(&h);
+		REQUIRE(mailbox->extent_len);
+		REQUIRE(pwrite(h.their_fd, junk, sizeof(junk),
+			       (off_t)(mailbox->extent + mailbox->offset + offsetof(struct soft_mailbox, data))) ==
+			(ssize_t)sizeof(junk));
+		REQUIRE(pwrite(h.their_fd, &asked, sizeof(asked), (off_t)(mailbox->extent + mailbox->offset)) ==
+			(ssize_t)sizeof(asked));
+		hostile_close(&h);
+		check_await(CHECK_PARENT);
+	}
+}
+
+/* Returns how much memory the pages of the victim's arena use. */
+static size_t arena_uses(void)
+{
+	struct stat st;
+
+	REQUIRE(fstat(soft_ia(((struct soft_ep *)victim.end.ep)->base.obj.ia)->arena->fd, &st) == 0);
+	return (size_t)st.st_blocks * 512;
+}
+
+static void mailboxes_are_given_back_whatever_is_in_them(void)
+{
+	size_t used = 0;
+
+	attacker = check_fork(leave_a_question, NULL);
+	victim_opens_as("soft-hasty-bounce", 65536);
+	victim_tells(attacker);
+	for (int i = 0; i < GUESTS; i++) {
+		REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), victim.end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
+		/* the first one has also touched pages of the arena that nobody had */
+		if (!i)
+			used = arena_uses();
+		check_signal(attacker);
+	}
+	check_join(attacker);
+	CHECK_SOON(arena_uses() < used + GUESTS / 2 * (size_t)SOFT_MAILBOX_SIZE);
+	victim_serves_others();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(copies_that_fail_do_not_use_up_the_log),
 	CHECK_TEST(peers_that_do_not_end_a_copy_do_not_use_up_the_log),
 	CHECK_TEST(more_slots_than_an_adapter_makes_are_refused),
 	CHECK_TEST(extent_that_is_cut_off_by_the_end_of_the_file_is_not_mapped),
 	CHECK_TEST(ended_connections_leave_few_mappings),
+	CHECK_TEST(mailboxes_are_given_back_whatever_is_in_them),
 	CHECK_END
 };
 

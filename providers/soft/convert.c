@@ -128,8 +128,29 @@ static struct converted *converted_find(uint64_t addr, uint64_t len)
 	return c;
 }
 
-/* Returns the new file of a range, or -1. */
-static int file_new(uint64_t len)
+/* Maps a new file so that no child inherits it, and seals it. Returns 0 or an errno. */
+static int file_map(int fd, uint64_t len, int seals, void **file)
+{
+	struct stat st;
+	int error;
+
+	*file = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*file == MAP_FAILED)
+		return errno;
+	error = madvise(*file, len, MADV_DONTFORK) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0 || fstat(fd, &st) < 0 ? errno : 0;
+	/* another process may have opened it before it was sealed */
+	if (!error && (uint64_t)st.st_size != len)
+		error = EBUSY;
+	if (error)
+		munmap(*file, len);
+	return error;
+}
+
+/*
+ * Returns the new file of a range, or -1. All that takes the kernel's lock of the file is done here, before the file has any
+ * content: who may look into /proc can open the file from now on, and hold that lock.
+ */
+static int file_new(uint64_t len, int seals, void **file)
 {
 	struct rlimit limit;
 	int fd, error;
@@ -142,10 +163,12 @@ static int file_new(uint64_t len)
 	fd = memfd_create("opendat-registered", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -1;
-	error = ftruncate(fd, (off_t)len) < 0 ? errno : 0;
+	error = ftruncate(fd, (off_t)len) < 0 ? errno : file_map(fd, len, seals, file);
 	/* the other half of the descriptors is the program's */
-	if (!error && getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd >= limit.rlim_cur / 2)
+	if (!error && getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd >= limit.rlim_cur / 2) {
+		munmap(*file, len);
 		error = EMFILE;
+	}
 	if (!error)
 		return fd;
 	close(fd);
@@ -165,23 +188,25 @@ static struct converted *converted_new(const struct datp_lmr *lmr, uint64_t addr
 {
 	struct converted *c = calloc(1, sizeof *c);
 	int error, seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	void *file = NULL;
 
 	if (!c)
 		return NULL;
-	*c = (struct converted){ .addr = addr, .len = len, .fd = file_new(len) };
-	error = c->fd < 0 ? errno : soft_remap_shared(convert.uffd, (void *)(uintptr_t)addr, len, c->fd, &c->kept);
 	/* what peers may not write they cannot map for writing either, from Linux 5.1 on; this process has its mapping already */
 	if (!(lmr->priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		seals |= F_SEAL_FUTURE_WRITE;
+	*c = (struct converted){ .addr = addr, .len = len, .fd = file_new(len, seals, &file) };
+	error = c->fd < 0 ? errno : soft_remap_shared(convert.uffd, (void *)(uintptr_t)addr, len, file, &c->kept);
 	if (!error) {
-		(void)fcntl(c->fd, F_ADD_SEALS, seals);
 		datp_fork_list(&c->fork_fd, c->fd);
 		return c;
 	}
 	datp_log(4, "soft: %llu bytes at 0x%llx stay private memory: %s", (unsigned long long)len, (unsigned long long)addr,
 		 error == EFAULT ? "a page of them cannot be read; is it a guard page (MADV_GUARD_INSTALL)?" : strerror(error));
-	if (c->fd >= 0)
+	if (c->fd >= 0) {
+		munmap(file, len);
 		close(c->fd);
+	}
 	free(c);
 	return NULL;
 }

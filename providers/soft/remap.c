@@ -14,6 +14,10 @@
  * repeats its access there. No signal handler runs in the calling thread meanwhile: if it touched the
  * range, the thread would wait for itself.
  *
+ * Peers may have the file open, and may hold the kernel's lock of it for as long as they like (arena.c). So the file gets its
+ * content through a mapping, by userfaultfd(2), and is read by pread(2), neither of which takes that lock. pwrite(2) takes it, and
+ * so does lseek(2), which could tell where the file has no data.
+ *
  * The mapping of the private pages is kept elsewhere, empty, while the file is mapped in its place. It
  * knows which addresses it comes from, so that the kernel joins it to its neighbours again when it is
  * back. A new mapping would stay apart for ever, and the kernel limits the number of mappings of a process.
@@ -25,10 +29,13 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,7 +49,7 @@
 #define MADV_DONTNEED_LOCKED 24
 #endif
 
-#define CHUNK 4096u /* looked at for zeros at once; a page of most machines */
+#define CHUNK 4096u /* a page of most machines, and a part of one of the others */
 
 int soft_remap_open(void)
 {
@@ -82,11 +89,6 @@ static void faults_wake(int uffd, void *addr, size_t len)
 	(void)ioctl(uffd, UFFDIO_WAKE, &range);
 }
 
-static size_t chunk_at(size_t at, size_t len)
-{
-	return len - at < CHUNK ? len - at : CHUNK;
-}
-
 static int is_zero(const unsigned char *from, size_t len)
 {
 	const uint64_t *word = (const uint64_t *)(const void *)from;
@@ -97,65 +99,95 @@ static int is_zero(const unsigned char *from, size_t len)
 	return 1;
 }
 
-static int file_put(int fd, const unsigned char *from, size_t at, size_t end)
+/* Copies to whole pages of a mapping of a file, which the file does not have yet, and which fault. */
+static int file_put(int uffd, unsigned char *file, const unsigned char *from, size_t at, size_t end)
 {
 	while (at < end) {
-		ssize_t n = pwrite(fd, from + at, end - at, (off_t)at);
+		struct uffdio_copy copy = { .dst = (uintptr_t)file + at, .src = (uintptr_t)from + at, .len = end - at };
+		int error = ioctl(uffd, UFFDIO_COPY, &copy) < 0 ? errno : 0;
 
-		if (n > 0)
-			at += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			return n == 0 ? ENOSPC : errno;
+		if (copy.copy > 0)
+			at += (size_t)copy.copy;
+		else if (error != EAGAIN)
+			return error;
 	}
 	return 0;
 }
 
-/* Writes memory to an empty file. What is zero stays a hole, because a program may register far more memory than it uses. */
-static int file_fill(int fd, const unsigned char *from, size_t len)
+/* Writes memory to a mapping of an empty file. What is zero stays a hole, because a program may register far more than it uses. */
+static int file_fill(int uffd, unsigned char *file, const unsigned char *from, size_t len)
 {
-	size_t at = 0, end;
-	int error = 0;
+	size_t at = 0, end, page = (size_t)sysconf(_SC_PAGESIZE);
+	int error = faults_begin(uffd, file, len, UFFDIO_REGISTER_MODE_MISSING);
 
 	while (at < len && !error) {
-		for (; at < len && is_zero(from + at, chunk_at(at, len)); at += chunk_at(at, len))
+		for (; at < len && is_zero(from + at, page); at += page)
 			;
-		for (end = at; end < len && !is_zero(from + end, chunk_at(end, len));)
-			end += chunk_at(end, len);
-		error = file_put(fd, from, at, end);
+		for (end = at; end < len && !is_zero(from + end, page); end += page)
+			;
+		error = file_put(uffd, file, from, at, end);
 		at = end;
 	}
+	faults_end(uffd, file, len);
 	return error;
 }
 
 static int file_get(int fd, unsigned char *to, size_t at, size_t end)
 {
 	while (at < end) {
-		ssize_t n = pread(fd, to + at, end - at, (off_t)at);
+		ssize_t n = pread(fd, to, end - at, (off_t)at);
 
-		if (n > 0)
+		if (n > 0) {
 			at += (size_t)n;
-		else if (n == 0 || errno != EINTR)
+			to += n;
+		} else if (n == 0 || errno != EINTR) {
 			return n == 0 ? EIO : errno;
+		}
 	}
 	return 0;
 }
 
-/* Reads a file into memory that is zero. */
-static int file_drain(int fd, unsigned char *to, size_t len)
+/*
+ * Reads the pages of a file that are in memory, by what mincore(2) says of a mapping of it. Sets *whole if the file has no others,
+ * such as pages in swap. A page that a peer adds meanwhile does not hide one: the file has more then than were found.
+ */
+static int file_get_present(int fd, unsigned char *map, unsigned char *to, size_t len, bool *whole)
 {
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), found = 0, pages = len / page, n;
+	unsigned char present[CHUNK];
+	struct stat st;
 	int error = 0;
-	off_t at, end = 0;
 
-	while (!error && (at = lseek(fd, end, SEEK_DATA)) >= 0 && (size_t)at < len) {
-		end = lseek(fd, at, SEEK_HOLE);
-		if (end < at)
+	for (size_t first = 0; first < pages && !error; first += n) {
+		n = pages - first < CHUNK ? pages - first : CHUNK;
+		if (mincore(map + first * page, n * page, present) < 0)
 			return errno;
-		if ((size_t)end > len)
-			end = (off_t)len;
-		error = file_get(fd, to, (size_t)at, (size_t)end);
+		for (size_t i = 0, end; i < n && !error; i = end) {
+			for (end = i + 1; end < n && !((present[end] ^ present[i]) & 1); end++)
+				;
+			if (!(present[i] & 1))
+				continue;
+			found += end - i;
+			error = file_get(fd, to + (first + i) * page, (first + i) * page, (first + end) * page);
+		}
 	}
-	/* ENXIO: there is no more data */
-	return error ? error : at < 0 && errno != ENXIO ? errno : 0;
+	*whole = fstat(fd, &st) == 0 && (uint64_t)st.st_blocks * 512 == (uint64_t)found * page;
+	return error;
+}
+
+/* Reads a file, which is mapped at `map`, into memory that is zero. Pages that the file does not have use no memory there. */
+static int file_drain(int fd, unsigned char *map, unsigned char *to, size_t len)
+{
+	_Alignas(uint64_t) unsigned char chunk[CHUNK];
+	bool whole = false;
+	int error = file_get_present(fd, map, to, len, &whole);
+
+	for (size_t at = 0; at < len && !error && !whole; at += CHUNK) {
+		error = file_get(fd, chunk, at, at + CHUNK);
+		if (!error && !is_zero(chunk, CHUNK))
+			memcpy(to + at, chunk, CHUNK);
+	}
+	return error;
 }
 
 /*
@@ -165,20 +197,6 @@ static int file_drain(int fd, unsigned char *to, size_t len)
 static int range_replace(void *addr, void *pages, size_t len)
 {
 	return mremap(pages, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, addr) == MAP_FAILED ? errno : 0;
-}
-
-/* Maps the file in the place of the range, so that no child inherits it. */
-static int range_map(void *addr, size_t len, int fd)
-{
-	void *file = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	int error;
-
-	if (file == MAP_FAILED)
-		return errno;
-	error = madvise(file, len, MADV_DONTFORK) < 0 ? errno : range_replace(addr, file, len);
-	if (error)
-		munmap(file, len);
-	return error;
 }
 
 /*
@@ -207,7 +225,7 @@ static void pages_return(int uffd, unsigned char *addr, unsigned char *pages, si
 	munmap(pages, len);
 }
 
-static int to_shared(int uffd, void *addr, size_t len, int fd, void **kept)
+static int to_shared(int uffd, void *addr, size_t len, void *file, void **kept)
 {
 	void *pages;
 	int error;
@@ -227,9 +245,9 @@ static int to_shared(int uffd, void *addr, size_t len, int fd, void **kept)
 		faults_end(uffd, addr, len);
 		return error;
 	}
-	error = file_fill(fd, pages, len);
+	error = file_fill(uffd, file, pages, len);
 	if (!error)
-		error = range_map(addr, len, fd);
+		error = range_replace(addr, file, len);
 	if (error) {
 		pages_return(uffd, addr, pages, len);
 		return error;
@@ -257,7 +275,7 @@ static int to_private(int uffd, void *addr, size_t len, int fd, void *kept)
 		return error;
 	error = file_hide(addr, kept, len);
 	if (!error)
-		error = file_drain(fd, kept, len);
+		error = file_drain(fd, addr, kept, len);
 	if (!error)
 		error = range_replace(addr, kept, len);
 	if (error)
@@ -267,14 +285,14 @@ static int to_private(int uffd, void *addr, size_t len, int fd, void *kept)
 	return error;
 }
 
-int soft_remap_shared(int uffd, void *addr, size_t len, int fd, void **kept)
+int soft_remap_shared(int uffd, void *addr, size_t len, void *file, void **kept)
 {
 	sigset_t all, before;
 	int error;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	error = to_shared(uffd, addr, len, fd, kept);
+	error = to_shared(uffd, addr, len, file, kept);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }

@@ -12,19 +12,18 @@
 int soft_remap_open(void);
 
 /*
- * Moves a range of private, anonymous, writable memory into the empty file `fd` of the same length, and
- * maps that file there, shared. The range is whole pages of one mapping. Another thread's load or store
- * in the range waits until the move is over, and none is lost; a system call of another thread that
- * reads or writes there waits as well or, where an ordinary user may not hold up the kernel, fails
- * with EFAULT. A child of fork() does not inherit the range afterwards. Returns 0, or an errno with the
- * memory as it was. After 0, *kept is an empty mapping of the same length, which the reverse needs; a
- * caller that does not want that unmaps it.
+ * Moves a range of private, anonymous, writable memory into an empty file, and a shared mapping of that file, `file`, of the same
+ * length, into the place of the range, which is whole pages of one mapping. Nobody can shorten the file. Another thread's load or
+ * store in the range waits until the move is over, and none is lost; a system call of another thread that reads or writes there
+ * waits as well or, where an ordinary user may not hold up the kernel, fails with EFAULT. Returns 0, or an errno with the memory
+ * as it was, and `file` where it was; EEXIST if the file is not empty. After 0, *kept is an empty mapping of the same length, which
+ * the reverse needs; a caller that does not want that unmaps it.
  *
  * This call and soft_remap_private() touch no memory but the range, the calling thread's stack and
  * its errno, so none of these may lie in the range. The process must not fork meanwhile. It
  * must not make a page unreadable either, as MADV_GUARD_INSTALL does; one that is so before is refused with EFAULT.
  */
-int soft_remap_shared(int uffd, void *addr, size_t len, int fd, void **kept);
+int soft_remap_shared(int uffd, void *addr, size_t len, void *file, void **kept);
 
 /*
  * The reverse: moves what the file `fd` holds into private memory, where the file is mapped from its beginning. `kept`

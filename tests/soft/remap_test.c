@@ -5,11 +5,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +58,17 @@ static int file_new(void)
 	return fd;
 }
 
+/* Moves a range into the file. */
+static int share(int faults, void *addr, size_t len, int fd)
+{
+	void *file = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int error = file == MAP_FAILED ? errno : soft_remap_shared(faults, addr, len, file, &kept);
+
+	if (error && file != MAP_FAILED)
+		munmap(file, len);
+	return error;
+}
+
 static unsigned char byte_of(size_t at)
 {
 	return (unsigned char)(at * 7 + at / page);
@@ -83,7 +96,7 @@ static void content_moves_to_the_file_and_back(void)
 	struct stat st;
 
 	fill();
-	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
+	REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
 	want_filled();
 	memory[page] = 99;
 	REQUIRE(pread(fd, &byte, 1, (off_t)page) == 1);
@@ -98,13 +111,38 @@ static void content_moves_to_the_file_and_back(void)
 	close(fd);
 }
 
+/* Stands for the C library's, so that a file has pages that the kernel has not in memory, without swap. */
+static bool blind;
+
+int mincore(void *addr, size_t len, unsigned char *present)
+{
+	int result = (int)syscall(SYS_mincore, addr, len, present);
+
+	for (size_t i = 0; blind && i < len / page; i += 4)
+		present[i] = 0;
+	return result;
+}
+
+static void pages_that_are_not_in_memory_are_moved_too(void)
+{
+	int fd = file_new();
+
+	fill();
+	REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
+	blind = true;
+	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+	blind = false;
+	want_filled();
+	close(fd);
+}
+
 static void memory_that_was_never_written_takes_none(void)
 {
 	int fd = file_new();
 	struct stat st;
 
 	memory[5 * page] = 1;
-	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
+	REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
 	REQUIRE(fstat(fd, &st) == 0);
 	CHECK((size_t)st.st_blocks * 512 <= page);
 	CHECK_EQ_INT(memory[5 * page], 1);
@@ -144,7 +182,7 @@ static void store_of_another_thread_is_never_lost(void)
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		int fd = file_new();
 
-		REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
+		REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
 		usleep(1000);
 		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
 		usleep(1000);
@@ -173,17 +211,17 @@ static void *kept_anew(void)
 
 static void failure_leaves_the_memory_as_it_was(void)
 {
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int fd = file_new();
 
 	fill();
-	REQUIRE(fd >= 0);
-	CHECK_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), EBADF); /* the descriptor cannot be written to */
+	REQUIRE(pwrite(fd, "", 1, (off_t)(size / 2)) == 1);
+	CHECK_EQ_INT(share(uffd, memory, size, fd), EEXIST); /* the file is not empty */
 	want_filled();
-	CHECK_EQ_INT(soft_remap_shared(-1, memory, size, fd, &kept), EBADF);
+	CHECK_EQ_INT(share(-1, memory, size, fd), EBADF);
 	want_filled();
 	close(fd);
 	fd = file_new();
-	REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
+	REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
 	CHECK_EQ_INT(soft_remap_private(-1, memory, size, fd, kept_anew()), EBADF);
 	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, -1, kept_anew()), EBADF);
 	want_filled();
@@ -221,7 +259,7 @@ static void store_to_a_page_without_content_is_not_lost(void)
 		sparse = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		REQUIRE(sparse != MAP_FAILED && fd >= 0 && ftruncate(fd, (off_t)len) == 0);
 		memset(sparse + HOLES * page, 1, 3 * HOLES * page);
-		REQUIRE_EQ_INT(soft_remap_shared(uffd, sparse, len, fd, &kept), 0);
+		REQUIRE_EQ_INT(share(uffd, sparse, len, fd), 0);
 		atomic_store(&stop, 0);
 		atomic_store(&stored, 0);
 		REQUIRE(pthread_create(&thread, NULL, store_to_holes, NULL) == 0);
@@ -261,7 +299,7 @@ static void signal_handler_may_use_the_memory(void)
 		int fd = file_new();
 
 		fill();
-		REQUIRE_EQ_INT(soft_remap_shared(uffd, memory, size, fd, &kept), 0);
+		REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
 		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
 		close(fd);
 	}
@@ -293,7 +331,7 @@ static void remap_page(size_t at, int want)
 	int fd = memfd_create("opendat-remap-test", MFD_CLOEXEC), error;
 
 	REQUIRE(fd >= 0 && ftruncate(fd, (off_t)page) == 0);
-	error = soft_remap_shared(uffd, memory + at, page, fd, &kept);
+	error = share(uffd, memory + at, page, fd);
 	if (want >= 0)
 		REQUIRE_EQ_INT(error, want);
 	memory[at + 1] = byte_of(at + 1);
@@ -361,6 +399,7 @@ static void process_with_almost_as_many_mappings_as_it_may_have(void)
 
 static const struct check_test tests[] = {
 	CHECK_TEST(content_moves_to_the_file_and_back),
+	CHECK_TEST(pages_that_are_not_in_memory_are_moved_too),
 	CHECK_TEST(memory_that_was_never_written_takes_none),
 	CHECK_TEST(store_of_another_thread_is_never_lost),
 	CHECK_TEST(store_to_a_page_without_content_is_not_lost),

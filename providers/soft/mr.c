@@ -187,6 +187,7 @@ enum datp_err soft_lmr_add(struct datp_lmr *lmr, uint32_t kind)
 	mr_publish(&ia->own[index], lmr->lmr_context, &range);
 	atomic_store(&ia->own[index].use, SOFT_MR_REGION);
 	range.priv |= kind;
+	(void)mr_kill(&ia->mr[index]); /* as in soft_rmr_create() */
 	mr_publish(&ia->mr[index], lmr->lmr_context, &range);
 	soft_convert_added();
 	return DATP_OK;
@@ -250,6 +251,12 @@ enum datp_err soft_rmr_create(struct datp_rmr *base)
 	rmr->index = mr_index_get(ia, NULL);
 	if (!rmr->index)
 		return DATP_ERR_REGION;
+	/*
+	 * A peer may have written to the entry while it was unused. If that looked like a bind under way, all binds of this
+	 * window would have no effect. The context goes first, as always. `rmr_gen` may have any value: a bind takes what it finds
+	 */
+	(void)mr_kill(&ia->mr[rmr->index]);
+	mr_publish(&ia->mr[rmr->index], 0, &(struct soft_range){ 0 });
 	/* relaxed: no bind has been posted, without which the bounce thread finds nothing */
 	atomic_store_explicit(&ia->own[rmr->index].use, SOFT_MR_WINDOW, memory_order_relaxed);
 	return DATP_OK;

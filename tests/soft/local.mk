@@ -83,6 +83,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/rights_test \
 	tests/soft/hostile/early_test \
 	tests/soft/hostile/requeue_test \
+	tests/soft/hostile/leftover_test \
 	tests/soft/hostile/stuck_test \
 	tests/soft/hostile/service_test \
 	tests/soft/hostile/redirect_test \
@@ -202,6 +203,9 @@ tests_soft_hostile_early_test_LDADD = libhostile.la libapi.la libsoft_core.la li
 tests_soft_hostile_requeue_test_SOURCES = tests/soft/hostile/requeue_test.c
 tests_soft_hostile_requeue_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_requeue_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_leftover_test_SOURCES = tests/soft/hostile/leftover_test.c
+tests_soft_hostile_leftover_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_leftover_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_stuck_test_SOURCES = tests/soft/hostile/stuck_test.c
 tests_soft_hostile_stuck_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_stuck_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

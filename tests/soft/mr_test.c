@@ -11,6 +11,7 @@
 #include "providers/soft/window.h"
 
 #define REBINDS 1000000u
+#define REGISTRATIONS 200000u
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 #define PZ	3
 #define CONN   5
@@ -297,6 +298,89 @@ static void sink_of_a_read_is_what_its_window_is_bound_to(void)
 	soft_window_close(&t.rmr);
 }
 
+/* Returns the index that the next region or window will have. */
+static uint32_t next_index(void)
+{
+	return t.ia->mr_free_count > 4096 ? t.ia->mr_free[t.ia->mr_free_head] : atomic_load(&t.ia->mr_used);
+}
+
+#define LEFT_CONTEXT(index) ((index) << SOFT_MR_GEN_BITS | 2047u)
+
+/* A peer has written there, before the entry is used: the first range, with all rights, under this context. */
+static void peer_writes_entry(uint32_t index, uint32_t context)
+{
+	struct soft_mr *mr = &t.ia->mr[index];
+
+	atomic_store(&mr->addr, ranges[0].addr);
+	atomic_store(&mr->len, ranges[0].len);
+	atomic_store(&mr->priv, RIGHTS);
+	atomic_store(&mr->pz, PZ);
+	atomic_store(&mr->context, context);
+}
+
+static void what_a_peer_left_in_an_unused_entry_stops_no_bind(void)
+{
+	uint32_t index = next_index();
+	struct soft_request r;
+
+	peer_writes_entry(index, SOFT_MR_BINDING);
+	REQUIRE(soft_rmr_create(&t.rmr.base) == DATP_OK);
+	REQUIRE_EQ_INT(t.rmr.index, index);
+	r = bind_post(&ranges[1]);
+	soft_mr_bind(t.ia->mr, &r, PZ, 0);
+	CHECK(allowed(r.remote.rmr_context, ranges[1].addr, ranges[1].len));
+}
+
+static void what_a_peer_left_in_an_unused_entry_is_no_window(void)
+{
+	uint32_t index = next_index();
+
+	peer_writes_entry(index, LEFT_CONTEXT(index));
+	CHECK(allowed(LEFT_CONTEXT(index), ranges[0].addr, 1));
+	REQUIRE(soft_rmr_create(&t.rmr.base) == DATP_OK);
+	REQUIRE_EQ_INT(t.rmr.index, index);
+	CHECK(!allowed(LEFT_CONTEXT(index), ranges[0].addr, 1));
+}
+
+static _Atomic uint32_t used_next;
+
+/* Looks for the start of the new region together with the length that the peer left. */
+static void *registration_watcher(void *arg)
+{
+	uintptr_t wrong = 0;
+
+	(void)arg;
+	while (!atomic_load_explicit(&t.stop, memory_order_relaxed)) {
+		uint32_t index = atomic_load_explicit(&used_next, memory_order_relaxed);
+
+		wrong += index && allowed(LEFT_CONTEXT(index), ranges[1].addr, ranges[1].len + 1);
+	}
+	return (void *)wrong;
+}
+
+static void region_is_never_seen_with_what_a_peer_left_in_its_entry(void)
+{
+	struct soft_lmr lmr = t.lmr;
+	pthread_t thread;
+	void *wrong;
+
+	lmr.base.addr = ranges[1].addr;
+	lmr.base.len = ranges[1].len;
+	REQUIRE(pthread_create(&thread, NULL, registration_watcher, NULL) == 0);
+	for (uint32_t n = 0; n < REGISTRATIONS; n++) {
+		uint32_t index = next_index();
+
+		peer_writes_entry(index, LEFT_CONTEXT(index));
+		atomic_store(&used_next, index);
+		REQUIRE(soft_lmr_add(&lmr.base, 0) == DATP_OK);
+		REQUIRE_EQ_INT(SOFT_MR_INDEX(lmr.base.lmr_context), index);
+		soft_lmr_free(&lmr.base);
+	}
+	atomic_store(&t.stop, true);
+	pthread_join(thread, &wrong);
+	CHECK_EQ_INT((uintptr_t)wrong, 0);
+}
+
 static void context_is_not_used_again_soon(void)
 {
 	struct soft_lmr lmr = t.lmr;
@@ -338,6 +422,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(executor_invalidates_what_was_bound_over_its_connection),
 	CHECK_TEST(owner_believes_only_what_the_peer_was_given),
 	CHECK_TEST(sink_of_a_read_is_what_its_window_is_bound_to),
+	CHECK_TEST(what_a_peer_left_in_an_unused_entry_stops_no_bind),
+	CHECK_TEST(what_a_peer_left_in_an_unused_entry_is_no_window),
+	CHECK_TEST(region_is_never_seen_with_what_a_peer_left_in_its_entry),
 	CHECK_TEST(context_is_not_used_again_soon),
 	CHECK_TEST(garbage_is_no_context),
 	CHECK_END

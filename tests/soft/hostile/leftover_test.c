@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An attacker writes into the parts of the victim's arena that are not in use yet, and goes. The victim puts them to use for later
+ * peers: queues, ports, mailboxes, regions and windows. All of these work.
+ */
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "hostile.h"
+#include "victim.h"
+
+enum { LEN = 300000, SHORT = 100, BEYOND = 8 << 20, ENTRIES = 4096, PAGE = 4096 };
+
+/* ------------------------------------------------------------------ the attacker */
+
+/* What it writes: all of these mean something to some word. */
+static const uint32_t patterns[] = { SOFT_MAILBOX_ASKED, SOFT_MR_BINDING, UINT32_MAX };
+
+static bool is_within(off_t at, const struct soft_ref *ref)
+{
+	return (uint64_t)at >= ref->extent && (uint64_t)at - ref->extent < ref->extent_len;
+}
+
+/* Writes into the holes of the file, and behind the large tables. These themselves are left alone, which would take long. */
+static void fill_holes(struct hostile *h, uint32_t pattern)
+{
+	const struct soft_header *header = hostile_header_of_victim(h);
+	off_t top = (off_t)(header->mr.extent + header->mr.extent_len) + BEYOND; /* it was made last */
+	uint32_t page[PAGE / 4];
+
+	for (unsigned int i = 0; i < PAGE / 4; i++)
+		page[i] = pattern;
+	for (off_t at = 0; at < top; at += PAGE) {
+		off_t data = lseek(h->their_fd, at, SEEK_DATA);
+
+		if (data != at && !is_within(at, &header->mr) && !is_within(at, &header->slots))
+			REQUIRE(pwrite(h->their_fd, page, PAGE, at) == PAGE);
+	}
+}
+
+/* Writes into the unused entries of the table of regions that will be used next. */
+static void fill_entries(struct hostile *h, uint32_t pattern)
+{
+	const struct soft_ref mr = hostile_header_of_victim(h)->mr;
+
+	for (uint32_t i = 1; i < ENTRIES; i++) {
+		off_t at = (off_t)(mr.extent + mr.offset + i * sizeof(struct soft_mr));
+		uint32_t entry[sizeof(struct soft_mr) / 4];
+
+		REQUIRE(pread(h->their_fd, entry, sizeof(entry), at) == (ssize_t)sizeof(entry));
+		if (entry[0]) /* the context */
+			continue;
+		for (unsigned int word = 0; word < sizeof(entry) / 4; word++)
+			entry[word] = pattern;
+		REQUIRE(pwrite(h->their_fd, entry, sizeof(entry), at) == (ssize_t)sizeof(entry));
+	}
+}
+
+static void fill_and_go(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct hostile h;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, where);
+	check_await(CHECK_PARENT);
+	fill_holes(&h, *(uint32_t *)arg);
+	fill_entries(&h, *(uint32_t *)arg);
+	hostile_close(&h);
+}
+
+/* ------------------------------------------------------------------ the later peers */
+
+/* Sends a short and a long message, receives a long one, and writes into the window that it is given. */
+static void come_later(void *arg)
+{
+	struct api_offer offer;
+	struct api_end own;
+	struct api_buf buf;
+	DAT_RMR_TRIPLET window;
+
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_open_as(arg);
+	api_end_make(&own, NULL);
+	buf = api_buf(2 * LEN, DAT_MEM_PRIV_ALL_FLAG);
+	api_fill(buf.mem, LEN, 7);
+	REQUIRE_DAT(api_recv(own.ep, &buf, LEN, LEN, 1), DAT_SUCCESS);
+	api_connect_to(&own, &offer.address, offer.qual);
+	REQUIRE_DAT(api_send(own.ep, &buf, 0, SHORT, 2, 0), DAT_SUCCESS);
+	API_DTO(own.request, own.ep, 2, DAT_DTO_SUCCESS, SHORT);
+	REQUIRE_DAT(api_send(own.ep, &buf, 0, LEN, 3, 0), DAT_SUCCESS);
+	API_DTO(own.request, own.ep, 3, DAT_DTO_SUCCESS, LEN);
+	API_DTO(own.recv, own.ep, 1, DAT_DTO_SUCCESS, LEN);
+	CHECK_EQ_INT(api_mismatch(buf.mem + LEN, LEN, 7), -1);
+	check_get(CHECK_PARENT, &window, sizeof(window));
+	REQUIRE_DAT(api_write(own.ep, api_seg(&buf, 0, LEN), window, 4, 0), DAT_SUCCESS);
+	API_DTO(own.request, own.ep, 4, DAT_DTO_SUCCESS, LEN);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+/* Binds a window to the whole buffer, over the connection of this end. */
+static DAT_RMR_TRIPLET window_onto(const struct api_buf *buf, const struct api_end *end)
+{
+	DAT_RMR_TRIPLET window = api_target(buf, 0, LEN);
+	DAT_LMR_TRIPLET seg = api_seg(buf, 0, LEN);
+	DAT_RMR_HANDLE rmr;
+
+	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
+	REQUIRE_DAT(dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_ALL_FLAG, end->ep, api_cookie(8), 0, &window.rmr_context), DAT_SUCCESS);
+	API_BIND(end->request, rmr, 8, DAT_RMR_BIND_SUCCESS);
+	return window;
+}
+
+/* Does the other part of what the later peer does, with an endpoint, queues and memory that are new. */
+static void serve(pid_t later)
+{
+	DAT_EVD_HANDLE requests = api_evd(8, DAT_EVD_CR_FLAG);
+	struct api_buf from = api_buf(LEN, DAT_MEM_PRIV_ALL_FLAG), into = api_buf(LEN, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_RMR_TRIPLET window;
+	struct api_offer offer;
+	struct api_end end;
+
+	api_fill(from.mem, LEN, 7);
+	api_end_make(&end, NULL);
+	REQUIRE_DAT(api_recv(end.ep, &into, 0, SHORT, 5), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(end.ep, &into, 0, LEN, 6), DAT_SUCCESS);
+	api_offer_make(&offer, requests, NULL);
+	check_put(later, &offer, sizeof(offer));
+	REQUIRE_DAT(dat_cr_accept(api_cr(requests), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_DTO(end.recv, end.ep, 5, DAT_DTO_SUCCESS, SHORT);
+	API_DTO(end.recv, end.ep, 6, DAT_DTO_SUCCESS, LEN);
+	CHECK_EQ_INT(api_mismatch(into.mem, LEN, 7), -1);
+	REQUIRE_DAT(api_send(end.ep, &from, 0, LEN, 7, 0), DAT_SUCCESS);
+	API_DTO(end.request, end.ep, 7, DAT_DTO_SUCCESS, LEN);
+	api_fill(into.mem, LEN, 0);
+	window = window_onto(&into, &end);
+	check_put(later, &window, sizeof(window));
+	check_await(later);
+	CHECK_EQ_INT(api_mismatch(into.mem, LEN, 7), -1);
+}
+
+/* ------------------------------------------------------------------ the victim */
+
+enum { LATER = 2 }; /* the first one gets the mailbox that the attacker had, which has been cleared */
+
+static void later_peers_are_served_over(char *adapter, uint32_t pattern)
+{
+	pid_t attacker = check_fork(fill_and_go, &pattern), later[LATER];
+
+	for (int i = 0; i < LATER; i++)
+		later[i] = check_fork(come_later, adapter);
+	victim_opens_as(adapter, 65536);
+	victim_tells(attacker);
+	victim_accepts();
+	check_signal(attacker);
+	check_join(attacker);
+	API_CONN_OVER(victim.end.connect, victim.end.ep);
+	for (int i = 0; i < LATER; i++)
+		serve(later[i]);
+	victim_serves_others();
+	for (int i = 0; i < LATER; i++) {
+		check_signal(later[i]);
+		check_join(later[i]);
+	}
+	api_close();
+}
+
+static void later_peers_are_served(void)
+{
+	for (unsigned int i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		later_peers_are_served_over("soft0", patterns[i]);
+}
+
+static void later_peers_are_served_by_mailboxes(void)
+{
+	for (unsigned int i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		later_peers_are_served_over("soft-bounce", patterns[i]);
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(later_peers_are_served),
+	CHECK_TEST(later_peers_are_served_by_mailboxes),
+	CHECK_END
+};
+
+static const struct check_suite leftover = { .name = "what an attacker leaves", .teardown = api_close, .tests = tests };
+
+CHECK_SUITES(&leftover);

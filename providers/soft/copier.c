@@ -15,11 +15,10 @@
 #include "copier.h"
 #include "bound.h"
 #include "peer.h"
-#include <dlfcn.h>
+#include "stay.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -106,34 +105,14 @@ static void *run(void *arg)
 
 /* ---- the caller's side ---- */
 
-/* Has this plugin stay in memory when its last adapter is closed. Returns false if it does not. */
-static bool stay(void)
-{
-	Dl_info info;
-	void *handle;
-
-	if (!dladdr((void *)(uintptr_t)run, &info))
-		return false;
-	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-	if (handle)
-		dlclose(handle);
-	return handle != NULL;
-}
-
 static struct soft_copier *start(void)
 {
-	struct soft_copier *c = stay() ? calloc(1, sizeof *c) : NULL;
-	sigset_t all, old;
-	int error;
+	struct soft_copier *c = calloc(1, sizeof *c);
 
 	if (!c)
 		return NULL;
 	atomic_store_explicit(&c->refs, 2, memory_order_relaxed);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
-	error = pthread_create(&c->thread, NULL, run, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!error)
+	if (soft_stay_and_run(&c->thread, run, c))
 		return c;
 	free(c);
 	return NULL;

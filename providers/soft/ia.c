@@ -11,6 +11,7 @@
 #include "conn.h"
 #include "convert.h"
 #include "cq.h"
+#include "foreign.h"
 #include "fast.h"
 #include "fast20.h"
 #include "skip.h"
@@ -91,6 +92,7 @@ static void fork_child(void)
 	soft.all = NULL;
 	pthread_mutex_init(&soft.lock, NULL);
 	soft_convert_forked();
+	soft_foreign_forked();
 }
 
 static void watch_forks(void)

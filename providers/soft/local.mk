@@ -26,6 +26,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/fast.h \
 	providers/soft/fast20.c providers/soft/fast20.h \
 	providers/soft/fence.c providers/soft/fence.h \
+	providers/soft/foreign.c providers/soft/foreign.h \
 	providers/soft/guard.c providers/soft/guard.h providers/soft/guard_word.h \
 	providers/soft/skip.c providers/soft/skip.h \
 	providers/soft/ia.c providers/soft/ia.h \
@@ -52,6 +53,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/soft.h \
 	providers/soft/sparse.c providers/soft/sparse.h \
 	providers/soft/srq.c providers/soft/srq.h \
+	providers/soft/stay.c providers/soft/stay.h \
 	providers/soft/strict.c providers/soft/strict.h \
 	providers/soft/teardown.c \
 	providers/soft/tick.c providers/soft/tick.h \

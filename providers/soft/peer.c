@@ -11,6 +11,7 @@
 #include "bounce.h"
 #include "copier.h"
 #include "cq.h"
+#include "foreign.h"
 #include "ia.h"
 #include "lost.h"
 #include "port.h"
@@ -302,7 +303,7 @@ static void peer_delete(struct soft_peer *peer)
 	if (atomic_load(&peer->dead) || !soft_bounce_owes(peer))
 		soft_arena_free(peer->ia, &peer->mailbox_mem);
 	if (peer->arena_fd >= 0)
-		close(peer->arena_fd);
+		soft_foreign_close(peer->arena_fd);
 	soft_process_forget(&peer->process);
 	soft_copier_forget(peer);
 	free(peer);
@@ -399,14 +400,14 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 		ia->peer_of_sender_id[sender_id] = peer;
 		ia->sender_id_used[sender_id] = 1;
 		datp_unlock(&ia->lock);
-		close(arena_fd);
+		soft_foreign_close(arena_fd);
 		soft_process_forget(process);
 		return peer;
 	}
 	datp_unlock(&ia->lock);
 	peer = calloc(1, sizeof *peer);
 	if (!peer) {
-		close(arena_fd);
+		soft_foreign_close(arena_fd);
 		soft_process_forget(process);
 		return NULL;
 	}

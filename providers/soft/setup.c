@@ -11,6 +11,7 @@
 #include "conn.h"
 #include "connect.h"
 #include "established.h"
+#include "foreign.h"
 #include "ia.h"
 #include "pending.h"
 #include "port.h"
@@ -167,10 +168,13 @@ static int listener_accept(struct soft_ia *ia, int listener, bool *all)
 	return fd;
 }
 
+/* A connection that was closed with its request unread frees its descriptor a moment later. */
 static void spare_open(struct soft_ia *ia)
 {
-	if (ia->spare_fd < 0)
-		ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (ia->spare_fd >= 0)
+		return;
+	soft_foreign_nap();
+	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /*
@@ -188,12 +192,17 @@ static void listener_event(void *arg, uint32_t events)
 	int fd;
 
 	(void)events;
+	/* connections wait in the kernel until some of the descriptors have been closed that peers hold up */
+	if (soft_foreign_is_full()) {
+		usleep(LISTENER_NAP_US);
+		return;
+	}
 	datp_fork_hold(&own);
 	fd = listener_accept(ia, sp->fd, &all);
 	if (fd >= 0 && soft_same_user(fd, &pid))
 		sock = soft_socket_new(ia, fd, pid, false);
 	else if (fd >= 0)
-		close(fd);
+		soft_foreign_hangup(fd);
 	datp_fork_release(&own);
 	welcome = sock && soft_pending_arrived(sock, all);
 	spare_open(ia);
@@ -258,7 +267,7 @@ void soft_sp_close(struct datp_sp *base)
 	datp_loop_del(sp->watch);
 	datp_fork_hold(&own);
 	datp_fork_unlist(&sp->fork_fd);
-	close(sp->fd);
+	soft_foreign_end_listener(sp->fd);
 	datp_fork_release(&own);
 	/* connection requests over connections that were accepted before are refused, as if no program listened */
 	while (busy) {
@@ -845,7 +854,7 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		break;
 	}
 	if (arena_fd >= 0)
-		close(arena_fd);
+		soft_foreign_close(arena_fd);
 }
 
 /* The liveness socket of a peer has hung up: the peer has died, or has closed its IA. */

@@ -9,6 +9,7 @@
 #include "sock.h"
 #include "arena.h"
 #include "connect.h"
+#include "foreign.h"
 #include "ia.h"
 #include "pending.h"
 #include "tick.h"
@@ -369,24 +370,24 @@ bool soft_socket_notify(struct soft_socket *sock)
 	return true;
 }
 
-/*
- * Returns the descriptor that came with the message, or -1; there is room for one, and the kernel
- * closes further ones.
- */
+/* Returns the descriptor that came with the message, or -1. */
 static int socket_read_fd(struct msghdr *hdr)
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
 	static struct log_limit full;
-	int fd = -1;
+	int fd = soft_foreign_take(hdr);
 
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len >= CMSG_LEN(sizeof fd))
-		memcpy(&fd, CMSG_DATA(c), sizeof fd);
 	if (fd < 0 && (hdr->msg_flags & MSG_CTRUNC))
 		log_limited(
 			&full, 1,
 			"soft: no file descriptor for a peer's memory; raise the limit (ulimit -n)");
 	return fd;
+}
+
+/* Returns true if an adapter of this version can have sent the message. Only REQ and REP bring a descriptor, that of the arena. */
+static bool message_is_sound(const struct soft_msg *msg, int fd)
+{
+	return msg->magic == SOFT_MSG_MAGIC && msg->version == SOFT_SHM_VERSION && msg->pdata_len <= SOFT_PDATA_MAX &&
+	       (fd < 0 || msg->type == SOFT_MSG_REQ || msg->type == SOFT_MSG_REP);
 }
 
 enum input { INPUT_NOTHING, INPUT_MESSAGE, INPUT_NOTIFY, INPUT_END };
@@ -397,12 +398,12 @@ static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 	struct iovec iov = { msg, sizeof *msg };
 	union {
 		struct cmsghdr header;
-		unsigned char space[CMSG_SPACE(sizeof(int))];
+		/* for as many as there can be, because the kernel closes at once what there is no room for: see foreign.c */
+		unsigned char space[CMSG_SPACE(SOFT_FOREIGN_MOST * sizeof(int))];
 	} control;
-	struct msghdr hdr = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+	struct msghdr hdr = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+	};
 	static struct log_limit nonsense;
 	enum input input = INPUT_END;
 	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -413,13 +414,11 @@ static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 		got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return INPUT_NOTHING;
-	if (got > 0)
+	if (got >= 0) /* an empty message may bring some, too */
 		*fd = socket_read_fd(&hdr);
-	if (got == 1)
+	if (got == 1 && *fd < 0)
 		input = INPUT_NOTIFY;
-	else if (got == (ssize_t)sizeof *msg && !(hdr.msg_flags & MSG_TRUNC) &&
-		 msg->magic == SOFT_MSG_MAGIC && msg->version == SOFT_SHM_VERSION &&
-		 msg->pdata_len <= SOFT_PDATA_MAX)
+	else if (got == (ssize_t)sizeof *msg && !(hdr.msg_flags & MSG_TRUNC) && message_is_sound(msg, *fd))
 		input = msg->type == SOFT_MSG_NOTIFY ? INPUT_NOTIFY : INPUT_MESSAGE;
 	else if (got > 0)
 		log_limited(
@@ -428,7 +427,7 @@ static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 			"is refused",
 			(int)sock->pid);
 	if (input != INPUT_MESSAGE && *fd >= 0)
-		close(*fd);
+		soft_foreign_close(*fd);
 	return input;
 }
 
@@ -492,7 +491,7 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 	struct soft_socket *sock = calloc(1, sizeof *sock);
 
 	if (!sock) {
-		close(fd);
+		soft_foreign_hangup(fd);
 		return NULL;
 	}
 	sock->ia = ia;
@@ -568,10 +567,8 @@ void soft_socket_end(struct soft_socket *sock)
 	peer = sock->peer;
 	soft_socket_unlist(sock);
 	datp_unlock(&ia->lock);
-	/* a child process may have it open, too, and then close() alone would not hang up */
-	shutdown(sock->fd, SHUT_RDWR);
 	datp_fork_unlist(&sock->fork_fd);
-	close(sock->fd);
+	soft_foreign_hangup(sock->fd);
 	datp_fork_release(&own);
 	/* an unread message may have been a notification, which its sender does not repeat over another socket */
 	soft_ia_wake(ia);

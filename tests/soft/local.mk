@@ -84,6 +84,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/early_test \
 	tests/soft/hostile/requeue_test \
 	tests/soft/hostile/leftover_test \
+	tests/soft/hostile/foreign_test \
 	tests/soft/hostile/stuck_test \
 	tests/soft/hostile/service_test \
 	tests/soft/hostile/redirect_test \
@@ -206,6 +207,9 @@ tests_soft_hostile_requeue_test_LDADD = libhostile.la libapi.la libsoft_core.la 
 tests_soft_hostile_leftover_test_SOURCES = tests/soft/hostile/leftover_test.c
 tests_soft_hostile_leftover_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_leftover_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_foreign_test_SOURCES = tests/soft/hostile/foreign_test.c
+tests_soft_hostile_foreign_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_foreign_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_stuck_test_SOURCES = tests/soft/hostile/stuck_test.c
 tests_soft_hostile_stuck_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_stuck_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
@@ -237,7 +241,7 @@ tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_realm_test_SOURCES = tests/soft/realm_test.c
 tests_soft_realm_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
-tests_soft_realm_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+tests_soft_realm_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_retry_test_SOURCES = tests/soft/retry_test.c
 tests_soft_retry_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Foreign descriptors. Any process that can reach a listener, of whatever user, can send descriptors over a Unix socket, and the
+ * last close of a file can take as long as its maker likes: that of a TCP socket lingers (SO_LINGER), and that of a file in a file
+ * system of the peer's waits for the peer. The kernel also closes descriptors that nobody has received, when the socket is closed
+ * where they wait, and those for which a receiver has no room. So no thread that others wait for closes a descriptor that is
+ * neither a memfd nor known to have nothing unread: threads of its own do that, which have no lock, and which may wait for ever.
+ *
+ * Invariant: nothing else in the provider closes a socket that has been connected to another process, or a descriptor that came
+ * over one. The number of threads is limited, and so is that of descriptors that wait to be closed.
+ */
+#define _GNU_SOURCE
+#include "foreign.h"
+#include "soft.h"
+#include "stay.h"
+#include "log/limited.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLOSERS 16   /* threads, each of which a peer can hold up */
+#define FULL	64   /* descriptors that wait to be closed, or are being closed */
+#define ROOM	1024 /* one for each connection that is not established, and those of one message */
+#define LOOKS	4096 /* a queue of unread messages is much shorter */
+#define NAPS	20
+#define NAP_NS	250000
+
+static struct {
+	_Atomic uint32_t lock; /* a leaf */
+	int waiting[ROOM];     /* a ring */
+	unsigned int first, count, closers, closing;
+} foreign;
+
+/* ---- the threads ---- */
+
+static int next(void)
+{
+	int fd = -1;
+
+	datp_lock(&foreign.lock);
+	if (foreign.count) {
+		fd = foreign.waiting[foreign.first];
+		foreign.first = (foreign.first + 1) % ROOM;
+		foreign.count--;
+		foreign.closing++;
+	} else {
+		foreign.closers--;
+	}
+	datp_unlock(&foreign.lock);
+	return fd;
+}
+
+static void *run(void *arg)
+{
+	int fd;
+
+	(void)arg;
+	while ((fd = next()) >= 0) {
+		close(fd);
+		datp_lock(&foreign.lock);
+		foreign.closing--;
+		datp_unlock(&foreign.lock);
+	}
+	return NULL;
+}
+
+/* Starts a thread unless there are enough. What waits is closed by one of them; if none can be started, by a later one. */
+static void start(void)
+{
+	pthread_t thread;
+	bool more;
+
+	datp_lock(&foreign.lock);
+	more = foreign.closers < CLOSERS && foreign.count;
+	foreign.closers += more;
+	datp_unlock(&foreign.lock);
+	if (!more)
+		return;
+	if (soft_stay_and_run(&thread, run, NULL)) {
+		pthread_detach(thread);
+		return;
+	}
+	datp_lock(&foreign.lock);
+	foreign.closers--;
+	datp_unlock(&foreign.lock);
+}
+
+/* ---- what others call ---- */
+
+/* Leaves it to one of the threads. If there is no room, the descriptor stays open: that is better than to wait here. */
+static void close_later(int fd)
+{
+	static struct log_limit left;
+	bool room;
+
+	datp_lock(&foreign.lock);
+	room = foreign.count < ROOM;
+	if (room)
+		foreign.waiting[(foreign.first + foreign.count++) % ROOM] = fd;
+	datp_unlock(&foreign.lock);
+	if (!room)
+		log_limited(&left, 1,
+			    "soft: descriptor %d, which another process has sent, stays open: the close of %d others does not end",
+			    fd, ROOM);
+	start();
+}
+
+void soft_foreign_close(int fd)
+{
+	/* only a memfd has seals, and nothing can hold up its close; the question is answered without its file system */
+	if (fcntl(fd, F_GET_SEALS) >= 0)
+		close(fd);
+	else
+		close_later(fd);
+}
+
+int soft_foreign_take(struct msghdr *hdr)
+{
+	int first = -1, fd;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(hdr); c; c = CMSG_NXTHDR(hdr, c)) {
+		size_t count = c->cmsg_len < CMSG_LEN(0) ? 0 : (c->cmsg_len - CMSG_LEN(0)) / sizeof fd;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+			if (first < 0)
+				first = fd;
+			else
+				soft_foreign_close(fd);
+		}
+	}
+	return first;
+}
+
+enum unread { UNREAD_NOTHING, UNREAD_BYTES, UNREAD_FILES };
+
+/*
+ * Says what is next on a socket that has been shut down, without receiving it. With SO_PASSCRED each message has the sender's
+ * credentials, so an empty one can be told from the end; there is no room for descriptors, which the kernel says by MSG_CTRUNC.
+ */
+static enum unread look(int fd)
+{
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	union {
+		struct cmsghdr header;
+		unsigned char space[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr hdr = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	ssize_t got = recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT);
+
+	/* the kernel reports a reset once, before the messages that precede it */
+	if (got < 0 && errno == ECONNRESET)
+		got = recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT);
+	if (got < 0)
+		return UNREAD_NOTHING;
+	if (hdr.msg_flags & MSG_CTRUNC)
+		return UNREAD_FILES;
+	return hdr.msg_controllen ? UNREAD_BYTES : UNREAD_NOTHING;
+}
+
+void soft_foreign_hangup(int fd)
+{
+	int on = 1;
+	enum unread unread = UNREAD_BYTES;
+	char byte;
+
+	/* from here on nothing more arrives; and a child process may have it open, too, and then close() alone would not hang up */
+	shutdown(fd, SHUT_RDWR);
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+		unread = UNREAD_FILES;
+	for (int i = 0; i < LOOKS && unread == UNREAD_BYTES; i++) {
+		unread = look(fd);
+		if (unread == UNREAD_BYTES)
+			(void)recv(fd, &byte, 1, MSG_DONTWAIT);
+	}
+	if (unread == UNREAD_NOTHING)
+		close(fd);
+	else
+		close_later(fd);
+}
+
+void soft_foreign_end_listener(int fd)
+{
+	int next;
+
+	/* from here on nobody can connect, and who has connected waits in the queue */
+	shutdown(fd, SHUT_RDWR);
+	while ((next = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		soft_foreign_hangup(next);
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+		close_later(fd);
+	else
+		close(fd);
+}
+
+static unsigned int open_still(void)
+{
+	unsigned int n;
+
+	datp_lock(&foreign.lock);
+	n = foreign.count + foreign.closing;
+	datp_unlock(&foreign.lock);
+	return n;
+}
+
+bool soft_foreign_is_full(void)
+{
+	return open_still() >= FULL;
+}
+
+void soft_foreign_nap(void)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	for (int i = 0; i < NAPS && open_still(); i++)
+		nanosleep(&nap, NULL);
+}
+
+void soft_foreign_forked(void)
+{
+	foreign.first = foreign.count = foreign.closers = foreign.closing = 0;
+	/* relaxed: there is no other thread */
+	atomic_store_explicit(&foreign.lock, 0, memory_order_relaxed);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The plugin in memory: threads that nobody can wait for may still run its code when its last adapter is closed. */
+#define _GNU_SOURCE
+#include "stay.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+
+/* Has this plugin stay in memory when its last adapter is closed. Returns false if it does not. */
+static bool stay(void)
+{
+	Dl_info info;
+	void *handle;
+
+	if (!dladdr((void *)(uintptr_t)stay, &info))
+		return false;
+	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (handle)
+		dlclose(handle);
+	return handle != NULL;
+}
+
+bool soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	sigset_t all, old;
+	int error;
+
+	if (!stay())
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
+	error = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return !error;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads that may outlive all adapters. */
+#ifndef SOFT_STAY_H
+#define SOFT_STAY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Starts a thread, which gets no signals, and has this plugin stay in memory for ever. Returns false if one of these has failed. */
+bool soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg);
+
+#endif

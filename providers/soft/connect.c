@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "connect.h"
+#include "foreign.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -68,32 +69,34 @@ int soft_listener_connect(const struct soft_ia *ia, const struct datp_conn_param
 			  DAT_EVENT_NUMBER *why)
 {
 	const char *keys[2] = { key, SOFT_KEY_ANY };
-	int fd;
+	bool found = false;
 
 	*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
 	*pid = -1;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0) {
-		datp_log(1, "soft: no socket to connect with: %s; raise the limit (ulimit -n)",
-			 strerror(errno));
-		*why = 0;
-		return -1;
-	}
+	/* a listener of another user does not hide that of this user at the next key */
 	for (int i = 0; i < 2; i++) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+		if (fd < 0) {
+			datp_log(1, "soft: no socket to connect with: %s; raise the limit (ulimit -n)", strerror(errno));
+			*why = 0;
+			return -1;
+		}
 		listener->len =
 			soft_listener_name(&listener->name, ia->realm, keys[i], param->qual);
 		if (connect(fd, (struct sockaddr *)&listener->name, listener->len) < 0) {
 			if (errno == EAGAIN)
 				return fd;
-			continue; /* the same socket can try the next key */
+			close(fd);
+			continue;
 		}
 		if (soft_same_user(fd, pid))
 			return fd;
-		close(fd);
-		return -1;
+		*pid = -1;
+		found = true;
+		soft_foreign_hangup(fd);
 	}
-	close(fd);
-	if (!address_is_local(param->address))
+	if (!found && !address_is_local(param->address))
 		*why = DAT_CONNECTION_EVENT_UNREACHABLE;
 	return -1;
 }

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Realms: processes of one host that were started in different ones do not meet, although they
- * listen at the same connection qualifier of the same address.
+ * Who meets whom. Processes of one host that were started in different realms do not, although they listen at the same connection
+ * qualifier of the same address. Those of one user do, although another user listens there.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "providers/soft/sock.h"
+
+#define STRANGER 12345 /* another user */
 
 static DAT_CONN_QUAL qual;
 static DAT_EVD_HANDLE cr_evd;
@@ -66,8 +72,56 @@ static void realm_and_none_do_not_meet(void)
 	meets_nobody("check-b", (char[]){ "" });
 }
 
-static const struct check_test tests[] = { CHECK_TEST(listener_of_another_realm_is_not_there),
-					   CHECK_TEST(realm_and_none_do_not_meet), CHECK_END };
+/* Listens at the address of the adapter, where a peer looks before it looks for a listener without an address. */
+static void listen_as_stranger(void *arg)
+{
+	char address[INET_ADDRSTRLEN];
+	struct sockaddr_storage name;
+	socklen_t len;
+	int fd;
+
+	(void)arg;
+	check_get(CHECK_PARENT, address, sizeof(address));
+	REQUIRE(setresgid(STRANGER, STRANGER, STRANGER) == 0 && setresuid(STRANGER, STRANGER, STRANGER) == 0);
+	len = soft_listener_name(&name, "check-c", address, qual);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	REQUIRE(fd >= 0 && bind(fd, (struct sockaddr *)&name, len) == 0 && listen(fd, 16) == 0);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+static void listener_of_another_user_hides_none(void)
+{
+	char address[INET_ADDRSTRLEN];
+	struct api_end passive;
+	pid_t stranger;
+
+	if (geteuid() != 0)
+		check_skip("only root can be another user");
+	qual = UINT64_C(0x7b7b000000000000) + (DAT_CONN_QUAL)getpid();
+	stranger = check_fork(listen_as_stranger, NULL);
+	open_in("check-c");
+	REQUIRE(inet_ntop(AF_INET, &((struct sockaddr_in *)api_address())->sin_addr, address, sizeof(address)));
+	check_put(stranger, address, sizeof(address));
+	check_await(stranger);
+	listen_here();
+	api_end_make(&passive, NULL);
+	check_stderr_begin();
+	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), passive.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_stderr_end();
+	check_signal(stranger);
+	check_join(stranger);
+	api_close();
+}
+
+static const struct check_test tests[] = {
+	CHECK_TEST(listener_of_another_realm_is_not_there),
+	CHECK_TEST(realm_and_none_do_not_meet),
+	CHECK_TEST(listener_of_another_user_hides_none),
+	CHECK_END
+};
 
 static const struct check_suite realm = { .name = "realm", .teardown = api_close, .tests = tests };
 

@@ -26,6 +26,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/fast.h \
 	providers/soft/fast20.c providers/soft/fast20.h \
 	providers/soft/fence.c providers/soft/fence.h \
+	providers/soft/find.c providers/soft/find.h \
 	providers/soft/foreign.c providers/soft/foreign.h \
 	providers/soft/guard.c providers/soft/guard.h providers/soft/guard_word.h \
 	providers/soft/skip.c providers/soft/skip.h \

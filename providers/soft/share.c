@@ -2,32 +2,25 @@
 /*
  * Regions of a peer that are shared memory: a memfd that is sealed against shrinking, which is the
  * program's own or, with memory=shared, one of convert.c for the whole pages of the region. The first
- * access to one finds the file behind it by the peer's entries in /proc and maps it; from then on
- * loads and stores do what otherwise takes a system call. The owner only says that a region is of
- * this kind, and wakes the peer's service thread when it frees a region that a peer has mapped (SOFT_MR_MAPPED),
- * so that the memory does not outlive the region here.
+ * access to one finds the file behind it (find.c) and maps it; from then on loads and stores do what
+ * otherwise takes a system call. The owner only says that a region is of this kind, and wakes the
+ * peer's service thread when it frees a region that a peer has mapped (SOFT_MR_MAPPED), so that the
+ * memory does not outlive the region here.
  *
  * What the peer writes about where a region lies is not trusted: an access stays within what was
  * mapped.
  */
 #define _GNU_SOURCE
 #include "share.h"
-#include "arena.h"
 #include "convert.h"
+#include "find.h"
 #include "mr.h"
-#include "pages.h"
 #include "tick.h"
-#include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #define SHARE_ROOM (1ull << 40) /* how much of one peer is mapped at most, so that address space is left for all else */
@@ -35,122 +28,6 @@
 #ifndef SWEEP_SPINS
 #define SWEEP_SPINS 8 /* how often to yield to a thread that uses a share; after that the tick looks again */
 #endif
-
-/* ---- finding the file ---- */
-
-/*
- * Returns true if this is the file that is looked for and it may be mapped. If the file can lose
- * pages, its owner's mistake raises SIGBUS here. `unsealed` allows that, but only for files in
- * memory, because too many programs can change the size of any other file.
- */
-static bool file_is(int fd, const struct soft_backing *backing)
-{
-	struct stat st;
-	struct statfs fs;
-
-	return fstat(fd, &st) == 0 && st.st_dev == backing->dev && st.st_ino == backing->ino &&
-	       (soft_file_stays(fd) || (backing->unsealed && fstatfs(fd, &fs) == 0 &&
-					(fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)));
-}
-
-/*
- * Returns true if the file may be looked for. A file that its owner cannot shorten is a memfd, and all memfds, as this adapter's
- * arena, are of one device. Any other device may be that of a file system which the peer itself serves, so that each access would
- * wait for the peer.
- */
-static bool device_is_known(const struct soft_ia *ia, const struct soft_backing *backing)
-{
-	struct stat st;
-
-	return backing->unsealed || (fstat(ia->arena->fd, &st) == 0 && st.st_dev == backing->dev);
-}
-
-/* Returns true if a descriptor, which may be one of O_PATH, stands for this file. Asks nobody who serves a file system. */
-static bool place_is(int place, const struct soft_backing *backing)
-{
-	struct statx st;
-
-	return statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) == 0 && S_ISREG(st.stx_mode) &&
-	       makedev(st.stx_dev_major, st.stx_dev_minor) == backing->dev && st.stx_ino == backing->ino;
-}
-
-/*
- * Opens a name, and closes it again if it is another file. The peer may at any time put something else there, and to open a
- * pipe or a device may wait for ever or have an effect. So this finds out what it is by a descriptor that does not open it, and
- * opens what that stands for. O_NONBLOCK: not even then does this wait, for a peer that has a lease on the file (fcntl(2)).
- */
-static int open_checked(const char *name, int flags, const struct soft_backing *backing)
-{
-	int place = open(name, O_PATH | O_CLOEXEC), fd = -1;
-	char self[32];
-
-	if (place < 0)
-		return -1;
-	if (place_is(place, backing)) {
-		snprintf(self, sizeof self, "/proc/self/fd/%d", place);
-		fd = open(self, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	}
-	close(place);
-	if (fd >= 0 && !file_is(fd, backing)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-/*
- * Opens the file by the peer's mapping: by the link to the mapping itself, which takes a capability
- * that few have, or by the name that the file has. Returns -1 if neither works.
- */
-static int open_mapping(pid_t pid, int flags, const struct soft_backing *backing)
-{
-	char name[64], path[PATH_MAX];
-	ssize_t len;
-	int fd;
-
-	snprintf(name, sizeof name, "/proc/%d/map_files/%llx-%llx", (int)pid,
-		 (unsigned long long)backing->start, (unsigned long long)backing->end);
-	fd = open_checked(name, flags, backing);
-	/* a memfd has no name, and what the peer calls it may look like one */
-	if (fd >= 0 || !backing->unsealed)
-		return fd;
-	len = readlink(name, path, sizeof path - 1);
-	if (len <= 0 || path[0] != '/')
-		return -1;
-	path[len] = '\0';
-	return open_checked(path, flags, backing);
-}
-
-/* Opens it by one of the peer's descriptors, because a memfd has no name. */
-static int open_descriptor(pid_t pid, int flags, const struct soft_backing *backing)
-{
-	char name[64];
-	struct dirent *entry;
-	int fd = -1;
-	DIR *dir;
-
-	snprintf(name, sizeof name, "/proc/%d/fd", (int)pid);
-	dir = opendir(name);
-	while (dir && fd < 0 && (entry = readdir(dir))) {
-		char *end;
-		unsigned long number = strtoul(entry->d_name, &end, 10);
-
-		if (*end)
-			continue;
-		snprintf(name, sizeof name, "/proc/%d/fd/%lu", (int)pid, number);
-		fd = open_checked(name, flags, backing);
-	}
-	if (dir)
-		closedir(dir);
-	return fd;
-}
-
-static int open_backing(pid_t pid, int flags, const struct soft_backing *backing)
-{
-	int fd = open_mapping(pid, flags, backing);
-
-	return fd >= 0 ? fd : open_descriptor(pid, flags, backing);
-}
 
 /* ---- shares ---- */
 
@@ -211,9 +88,9 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 {
 	struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(context)];
 	struct soft_share *share = calloc(1, sizeof *share);
-	struct soft_backing backing;
+	uint64_t offset;
 	uint32_t priv;
-	int fd = -1, flags;
+	int fd = -1;
 
 	if (!share)
 		return NULL;
@@ -227,14 +104,10 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 		soft_whole_pages(&share->addr, &share->len);
 		share->writable = priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG; /* without that right the file is sealed against writing */
 	}
-	flags = share->writable ? O_RDWR : O_RDONLY;
-	if (share->len && soft_pages_backing(peer->process.pid, share->addr, share->len, &backing)) {
-		backing.unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED;
-		if (device_is_known(peer->ia, &backing))
-			fd = open_backing(peer->process.pid, flags, &backing);
-	}
+	if (share->len)
+		fd = soft_find(peer, share->addr, share->len, share->writable ? O_RDWR : O_RDONLY, &offset);
 	if (fd >= 0) {
-		(void)share_map(peer, share, fd, backing.offset + (share->addr - backing.start));
+		(void)share_map(peer, share, fd, offset);
 		close(fd);
 	}
 	/* relaxed: the owner reads it after it has seen the end of the execution lock's holding by this thread */
@@ -553,4 +426,5 @@ void soft_shares_drop(struct soft_peer *peer)
 	(void)shares_take_locked(peer, true, &taken);
 	datp_unlock(&peer->share_lock);
 	shares_delete(peer->ia, taken);
+	soft_find_forget(peer);
 }

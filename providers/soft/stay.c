@@ -6,13 +6,12 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Has this plugin stay in memory when its last adapter is closed. Returns false if it does not. */
-static bool stay(void)
+bool soft_stay(void)
 {
 	Dl_info info;
 	void *handle;
 
-	if (!dladdr((void *)(uintptr_t)stay, &info))
+	if (!dladdr((void *)(uintptr_t)soft_stay, &info))
 		return false;
 	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	if (handle)
@@ -25,7 +24,7 @@ bool soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg)
 	sigset_t all, old;
 	int error;
 
-	if (!stay())
+	if (!soft_stay())
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */

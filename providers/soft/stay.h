@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Has this plugin stay in memory when its last adapter is closed. Returns false if it does not. */
+bool soft_stay(void);
+
 /* Starts a thread, which gets no signals, and has this plugin stay in memory for ever. Returns false if one of these has failed. */
 bool soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg);
 

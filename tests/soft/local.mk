@@ -192,8 +192,10 @@ tests_soft_hostile_lock_test_LDADD = libhostile.la libapi.la libsoft_core.la lib
 tests_soft_hostile_queue_test_SOURCES = tests/soft/hostile/queue_test.c
 tests_soft_hostile_queue_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_queue_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+# it interposes a function of the C library, also for the plugin
 tests_soft_hostile_region_test_SOURCES = tests/soft/hostile/region_test.c
 tests_soft_hostile_region_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_region_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_soft_hostile_region_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_rights_test_SOURCES = tests/soft/hostile/rights_test.c
 tests_soft_hostile_rights_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

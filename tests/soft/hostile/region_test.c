@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An attacker has regions in a memory file, which the victim finds and maps when it accesses them. What that could cost: the memory
- * of the host, and the address space of the victim.
+ * of the host, the address space of the victim, and its time.
  */
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hostile.h"
+#include "trap.h"
 #include "victim.h"
 
-#define SIZE  (256ull << 20)
-#define ROOM  (1ull << 40) /* how much of a peer is mapped at most */
+#define SIZE (256ull << 20)
+#define ROOM (1ull << 40) /* how much of a peer is mapped at most */
+
+enum { DESCRIPTORS = 3000, SLOWNESS = 200, QUIET_MS = 300 };
 
 /* ------------------------------------------------------------------ the attacker */
 
@@ -38,6 +46,62 @@ static uint64_t regions_in_file(struct hostile *h, uint64_t size)
 	return (uintptr_t)at;
 }
 
+/* The file's descriptor becomes the last one. */
+static bool have_many_descriptors(void)
+{
+	const struct rlimit many = { DESCRIPTORS + 100, DESCRIPTORS + 100 };
+	int last;
+
+	if (setrlimit(RLIMIT_NOFILE, &many) < 0)
+		return false;
+	for (int i = 0; i < DESCRIPTORS; i++)
+		REQUIRE(dup(STDIN_FILENO) >= 0);
+	last = dup(file);
+	REQUIRE(last >= 0);
+	close(file);
+	file = last;
+	return true;
+}
+
+static void *read_directory(void *arg)
+{
+	int fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)arg;
+	REQUIRE(fd >= 0);
+	CHECK(syscall(SYS_getdents64, fd, trap_at(), 4096) > 0);
+	close(fd);
+	return NULL;
+}
+
+static void *make_name(void *arg)
+{
+	(void)arg;
+	CHECK(mkdir("/proc/self/none", 0700) < 0);
+	return NULL;
+}
+
+static pthread_t reader, maker;
+
+/* One thread has the lock of the directory until the fault ends, and one waits for it, so that nobody else gets it. */
+static bool lock_directory(void)
+{
+	if (!trap_set())
+		return false;
+	REQUIRE(pthread_create(&reader, NULL, read_directory, NULL) == 0);
+	trap_await();
+	REQUIRE(pthread_create(&maker, NULL, make_name, NULL) == 0);
+	usleep(QUIET_MS * 1000);
+	return true;
+}
+
+static void unlock_directory(void)
+{
+	trap_release();
+	REQUIRE(pthread_join(reader, NULL) == 0);
+	REQUIRE(pthread_join(maker, NULL) == 0);
+}
+
 static uint64_t pages_of_file(void)
 {
 	struct stat st;
@@ -46,19 +110,34 @@ static uint64_t pages_of_file(void)
 	return (uint64_t)st.st_blocks * 512 / 4096;
 }
 
+struct plan {
+	const char *adapter; /* of the victim */
+	uint64_t size;	     /* of each region */
+	bool (*prepare)(void);
+	void (*undo)(void);
+};
+
 static void attack(void *arg)
 {
 	uint64_t where = victim_is_at(), at, pages;
+	const struct plan *plan = arg;
 	struct hostile h;
 
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	at = regions_in_file(&h, *(const uint64_t *)arg);
+	at = regions_in_file(&h, plan->size);
 	hostile_connect(&h, where);
+	check_await(CHECK_PARENT);
+	if (plan->prepare && !plan->prepare())
+		at = 0;
 	check_put(CHECK_PARENT, &at, sizeof(at));
+	if (!at)
+		return;
 	check_await(CHECK_PARENT);
 	pages = pages_of_file();
 	check_put(CHECK_PARENT, &pages, sizeof(pages));
 	check_await(CHECK_PARENT);
+	if (plan->undo)
+		plan->undo();
 	hostile_close(&h);
 }
 
@@ -67,16 +146,18 @@ static void attack(void *arg)
 static pid_t attacker;
 static uint64_t theirs;
 
-static void victim_meets(uint64_t size)
+static void victim_meets(const struct plan *plan)
 {
-	static uint64_t arg;
-
-	arg = size;
-	attacker = check_fork(attack, &arg);
-	victim_opens();
+	attacker = check_fork(attack, (void *)(uintptr_t)plan);
+	victim_opens_as(plan->adapter, 65536);
 	victim_tells(attacker);
 	victim_accepts();
+	check_signal(attacker);
 	check_get(attacker, &theirs, sizeof(theirs));
+	if (!theirs) {
+		check_join(attacker);
+		check_skip("the system does not allow that to the attacker");
+	}
 }
 
 static void attacker_ends(void)
@@ -119,7 +200,9 @@ static int mappings(void)
 
 static void region_is_not_filled_up_where_memory_is_locked(void)
 {
-	victim_meets(SIZE);
+	static const struct plan plan = { .adapter = "soft0", .size = SIZE };
+
+	victim_meets(&plan);
 	if (mlockall(MCL_FUTURE) < 0)
 		check_skip("mlockall() is not allowed");
 	for (uint32_t i = 1; i <= 3; i++)
@@ -131,7 +214,9 @@ static void region_is_not_filled_up_where_memory_is_locked(void)
 
 static void regions_beyond_all_measure_are_not_mapped(void)
 {
-	victim_meets(ROOM / 2);
+	static const struct plan plan = { .adapter = "soft0", .size = ROOM / 2 };
+
+	victim_meets(&plan);
 	for (uint32_t i = 1; i <= 4; i++)
 		write_to_region(i);
 	CHECK_EQ_INT(mappings(), 2);
@@ -139,14 +224,104 @@ static void regions_beyond_all_measure_are_not_mapped(void)
 	attacker_ends();
 }
 
+/* Stands for the C library's, also for the plugin, whose threads have a slow processor then. */
+static _Atomic bool slow;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, now);
+
+	if (clock == CLOCK_THREAD_CPUTIME_ID && atomic_load(&slow)) {
+		long ns = (long)now->tv_sec * 1000000000 + now->tv_nsec;
+
+		now->tv_sec = ns * SLOWNESS / 1000000000;
+		now->tv_nsec = ns * SLOWNESS % 1000000000;
+	}
+	return result;
+}
+
+/*
+ * A process with these capabilities, which few have, finds the file without its descriptor. This is about the calling thread, and
+ * those that it starts.
+ */
+static void without_capabilities(bool without)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2];
+
+	REQUIRE(syscall(SYS_capget, &header, sets) == 0);
+	for (int i = 0; i < 2; i++)
+		sets[i].effective = sets[i].permitted;
+	if (without) {
+		sets[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective &= ~CAP_TO_MASK(CAP_SYS_ADMIN);
+		sets[CAP_TO_INDEX(CAP_CHECKPOINT_RESTORE)].effective &= ~CAP_TO_MASK(CAP_CHECKPOINT_RESTORE);
+	}
+	REQUIRE(syscall(SYS_capset, &header, sets) == 0);
+}
+
+static void region_is_copied_if_its_file_is_one_of_very_many(void)
+{
+	static const struct plan plan = { .adapter = "soft0", .size = SIZE, .prepare = have_many_descriptors };
+
+	victim_meets(&plan);
+	without_capabilities(true);
+	write_to_region(1);
+	CHECK_EQ_INT(mappings(), 1);
+	atomic_store(&slow, true);
+	write_to_region(2);
+	CHECK_EQ_INT(mappings(), 1);
+	CHECK(pages_used() < 64);
+	attacker_ends();
+}
+
+static _Atomic bool over;
+
+static void *write_to_regions(void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 1; i <= 8; i++)
+		write_to_region(i);
+	atomic_store(&over, true);
+	return NULL;
+}
+
+static bool is_over(void)
+{
+	return atomic_load(&over);
+}
+
+/* The victim, which waits a tenth of a second for a peer, learns from the first region that it is in vain. */
+static void regions_are_copied_if_looking_for_the_file_does_not_end(void)
+{
+	static const struct plan plan = {
+		.adapter = "soft-hasty", .size = SIZE, .prepare = lock_directory, .undo = unlock_directory
+	};
+	pthread_t writer;
+
+	victim_meets(&plan);
+	atomic_store(&over, false);
+	REQUIRE(pthread_create(&writer, NULL, write_to_regions, NULL) == 0);
+	CHECK_SOON(is_over());
+	CHECK_EQ_INT(mappings(), 0);
+	CHECK(pages_used() < 64);
+	victim_serves_others();
+	attacker_ends();
+	REQUIRE(pthread_join(writer, NULL) == 0);
+}
+
 static void teardown(void)
 {
 	munlockall();
+	atomic_store(&slow, false);
+	without_capabilities(false);
 	api_close();
 }
 
 static const struct check_test tests[] = { CHECK_TEST(region_is_not_filled_up_where_memory_is_locked),
-					   CHECK_TEST(regions_beyond_all_measure_are_not_mapped), CHECK_END };
+					   CHECK_TEST(regions_beyond_all_measure_are_not_mapped),
+					   CHECK_TEST(region_is_copied_if_its_file_is_one_of_very_many),
+					   CHECK_TEST(regions_are_copied_if_looking_for_the_file_does_not_end),
+					   CHECK_END };
 
 static const struct check_suite suite = { .name = "attacker with regions in a file", .teardown = teardown, .tests = tests };
 

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds the file behind a region of a peer, by the peer's entries in /proc.
+ *
+ * A peer can have these very long, and it can hold the kernel's lock of one of its directories there, as that of any directory: by
+ * reading it into memory in which it keeps a page fault from ending, while another of its threads tries to make a name in it.
+ * Whoever then opens a name there waits in the kernel, and no signal ends that. So a thread of its own, the finder, does that, and
+ * is awaited within the bound. If it does not answer it is left behind: it ends when the kernel lets it go, and no region of that
+ * peer is looked for until then.
+ *
+ * Invariant: a finder accesses nothing but its record, and has no lock. It may outlive the adapter.
+ */
+#define _GNU_SOURCE
+#include "find.h"
+#include "arena.h"
+#include "bound.h"
+#include "pages.h"
+#include "stay.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define SEARCH_MS    30u /* of processor time, for the search among the peer's descriptors; enough for thousands of them */
+#define FIND_LOOK_NS 50000000L /* how often the caller looks at the clock */
+#define FIND_STACK   (256u << 10)
+
+enum finder_state { FIND_SEEKING, FIND_DONE, FIND_LEFT };
+
+struct soft_finder {
+	pthread_t thread;
+	_Atomic uint32_t state; /* a futex. The fields below belong to the finder while it is SEEKING or LEFT */
+	_Atomic uint32_t refs;	/* the finder's, and that of the caller or, when it is left behind, of the peer */
+	pid_t pid;
+	uint64_t addr, len;
+	int flags;
+	bool unsealed;
+	dev_t device; /* where else than there a file is looked for only if `unsealed` */
+	int fd;
+	uint64_t offset;
+};
+
+/* ---- finding the file ---- */
+
+/*
+ * Returns true if this is the file that is looked for and it may be mapped. If the file can lose
+ * pages, its owner's mistake raises SIGBUS here. `unsealed` allows that, but only for files in
+ * memory, because too many programs can change the size of any other file.
+ */
+static bool file_is(int fd, const struct soft_backing *backing)
+{
+	struct stat st;
+	struct statfs fs;
+
+	return fstat(fd, &st) == 0 && st.st_dev == backing->dev && st.st_ino == backing->ino &&
+	       (soft_file_stays(fd) || (backing->unsealed && fstatfs(fd, &fs) == 0 &&
+					(fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)));
+}
+
+/*
+ * Returns true if a name in a directory stands for this file or, if the name is empty, a descriptor, which may be one of O_PATH.
+ * Asks nobody who serves a file system.
+ */
+static bool place_is(int place, const char *name, const struct soft_backing *backing)
+{
+	struct statx st;
+
+	return statx(place, name, AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) == 0 &&
+	       S_ISREG(st.stx_mode) && makedev(st.stx_dev_major, st.stx_dev_minor) == backing->dev && st.stx_ino == backing->ino;
+}
+
+/*
+ * Opens a name, and closes it again if it is another file. The peer may at any time put something else there, and to open a
+ * pipe or a device may wait for ever or have an effect. So this finds out what it is by a descriptor that does not open it, and
+ * opens what that stands for. O_NONBLOCK: not even then does this wait, for a peer that has a lease on the file (fcntl(2)).
+ */
+static int open_checked(const char *name, int flags, const struct soft_backing *backing)
+{
+	int place = open(name, O_PATH | O_CLOEXEC), fd = -1;
+	char self[32];
+
+	if (place < 0)
+		return -1;
+	if (place_is(place, "", backing)) {
+		snprintf(self, sizeof self, "/proc/self/fd/%d", place);
+		fd = open(self, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	}
+	close(place);
+	if (fd >= 0 && !file_is(fd, backing)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/*
+ * Opens the file by the peer's mapping: by the link to the mapping itself, which takes a capability
+ * that few have, or by the name that the file has. Returns -1 if neither works.
+ */
+static int open_mapping(pid_t pid, int flags, const struct soft_backing *backing)
+{
+	char name[64], path[PATH_MAX];
+	ssize_t len;
+	int fd;
+
+	snprintf(name, sizeof name, "/proc/%d/map_files/%llx-%llx", (int)pid,
+		 (unsigned long long)backing->start, (unsigned long long)backing->end);
+	fd = open_checked(name, flags, backing);
+	/* a memfd has no name, and what the peer calls it may look like one */
+	if (fd >= 0 || !backing->unsealed)
+		return fd;
+	len = readlink(name, path, sizeof path - 1);
+	if (len <= 0 || path[0] != '/')
+		return -1;
+	path[len] = '\0';
+	return open_checked(path, flags, backing);
+}
+
+/* The processor time that this thread has used, in milliseconds: on a busy machine the search does not get shorter. */
+static uint64_t used_ms(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
+/* Opens it by one of the peer's descriptors, because a memfd has no name. The peer may have very many. */
+static int open_descriptor(pid_t pid, int flags, const struct soft_backing *backing)
+{
+	uint64_t until = used_ms() + SEARCH_MS;
+	char name[64];
+	struct dirent *entry;
+	int fd = -1;
+	DIR *dir;
+
+	snprintf(name, sizeof name, "/proc/%d/fd", (int)pid);
+	dir = opendir(name);
+	while (dir && fd < 0 && (entry = readdir(dir)) && used_ms() < until) {
+		char *end;
+		unsigned long number = strtoul(entry->d_name, &end, 10);
+
+		if (*end || !place_is(dirfd(dir), entry->d_name, backing))
+			continue;
+		snprintf(name, sizeof name, "/proc/%d/fd/%lu", (int)pid, number);
+		fd = open_checked(name, flags, backing);
+	}
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+static int open_backing(pid_t pid, int flags, const struct soft_backing *backing)
+{
+	int fd = open_mapping(pid, flags, backing);
+
+	return fd >= 0 ? fd : open_descriptor(pid, flags, backing);
+}
+
+/* ---- the finder's thread ---- */
+
+static void put(struct soft_finder *f)
+{
+	/* acq_rel: the last one frees it after all that the other has done */
+	if (atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) == 1)
+		free(f);
+}
+
+static void wait_while_seeking(struct soft_finder *f)
+{
+	const struct timespec look = { .tv_nsec = FIND_LOOK_NS };
+
+	syscall(SYS_futex, &f->state, FUTEX_WAIT_PRIVATE, FIND_SEEKING, &look, NULL, 0);
+}
+
+static void find(struct soft_finder *f)
+{
+	struct soft_backing backing;
+
+	if (!soft_pages_backing(f->pid, f->addr, f->len, &backing))
+		return;
+	backing.unsealed = f->unsealed;
+	/*
+	 * A file that its owner cannot shorten is a memfd, and all memfds, as this adapter's arena, are of one device. Any other
+	 * device may be that of a file system which the peer itself serves, so that each access would wait for the peer.
+	 */
+	if (!f->unsealed && backing.dev != f->device)
+		return;
+	f->fd = open_backing(f->pid, f->flags, &backing);
+	f->offset = backing.offset + (f->addr - backing.start);
+}
+
+static void *run(void *arg)
+{
+	uint32_t seeking = FIND_SEEKING;
+	struct soft_finder *f = arg;
+
+	find(f);
+	/* release: publishes the answer */
+	if (atomic_compare_exchange_strong_explicit(&f->state, &seeking, FIND_DONE, memory_order_release, memory_order_relaxed))
+		syscall(SYS_futex, &f->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	else if (f->fd >= 0)
+		close(f->fd); /* it was left behind */
+	put(f);
+	return NULL;
+}
+
+/* ---- the caller's side ---- */
+
+/* Returns 0 or an errno. */
+static int start(struct soft_finder *f)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int error = pthread_attr_init(&attr);
+
+	if (error)
+		return error;
+	/* no more than it needs, for a program may have all its memory locked */
+	(void)pthread_attr_setstacksize(&attr, FIND_STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
+	error = pthread_create(&f->thread, &attr, run, f);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return error;
+}
+
+/* share_lock */
+static void forget_locked(struct soft_peer *peer)
+{
+	if (peer->finder_left)
+		put(peer->finder_left);
+	peer->finder_left = NULL;
+}
+
+/* Returns true if a finder that was left behind still looks for a file of the peer. */
+static bool is_held_up(struct soft_peer *peer)
+{
+	bool held;
+
+	datp_lock(&peer->share_lock);
+	/* acquire: with the last reference it is ours, see put() */
+	held = peer->finder_left && atomic_load_explicit(&peer->finder_left->refs, memory_order_acquire) > 1;
+	if (!held)
+		forget_locked(peer);
+	datp_unlock(&peer->share_lock);
+	return held;
+}
+
+/* Leaves the finder behind, unless it has just answered. The peer's record keeps one; there may be one for each of our threads. */
+static bool leave(struct soft_peer *peer, struct soft_finder *f)
+{
+	uint32_t seeking = FIND_SEEKING;
+
+	/* its code has to stay, too */
+	if (!soft_stay() || !atomic_compare_exchange_strong_explicit(&f->state, &seeking, FIND_LEFT, memory_order_acq_rel,
+									   memory_order_acquire))
+		return false;
+	pthread_detach(f->thread);
+	datp_lock(&peer->share_lock);
+	forget_locked(peer);
+	peer->finder_left = f;
+	datp_unlock(&peer->share_lock);
+	return true;
+}
+
+/* Returns false if the finder was left behind. */
+static bool await(struct soft_peer *peer, struct soft_finder *f)
+{
+	uint64_t until = soft_bound(peer->ia), looked = soft_now_ms();
+
+	/* acquire: makes the answer visible */
+	while (atomic_load_explicit(&f->state, memory_order_acquire) != FIND_DONE) {
+		wait_while_seeking(f);
+		if (soft_bound_over(&until, &looked) && leave(peer, f))
+			return false;
+	}
+	pthread_join(f->thread, NULL);
+	return true;
+}
+
+int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, uint64_t *offset)
+{
+	struct soft_finder *f = is_held_up(peer) ? NULL : calloc(1, sizeof *f);
+	struct stat st;
+	int fd;
+
+	if (!f)
+		return -1;
+	*f = (struct soft_finder){ .refs = 2, .pid = peer->process.pid, .addr = addr, .len = len, .flags = flags, .fd = -1,
+				   .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
+	f->device = fstat(peer->ia->arena->fd, &st) == 0 ? st.st_dev : 0;
+	if (start(f)) {
+		free(f);
+		return -1;
+	}
+	if (!await(peer, f))
+		return -1;
+	fd = f->fd;
+	*offset = f->offset;
+	put(f);
+	return fd;
+}
+
+void soft_find_forget(struct soft_peer *peer)
+{
+	datp_lock(&peer->share_lock);
+	forget_locked(peer);
+	datp_unlock(&peer->share_lock);
+}

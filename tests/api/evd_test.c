@@ -2,7 +2,9 @@
 /* EVDs: creation, queries, waits, thresholds, waitability, resize and free. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -331,6 +333,53 @@ static void signal_interrupts_a_wait_and_takes_nothing(void)
 	API_SE(evd, 1);
 }
 
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+static atomic_int signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	signals++;
+}
+
+static atomic_bool waited;
+
+static void *wait_without_a_timeout(void *arg)
+{
+	struct api_waiter *waiter = arg;
+
+	waiter->ret = dat_evd_wait(waiter->evd, DAT_TIMEOUT_INFINITE, 1, &waiter->event, &waiter->nmore);
+	waited = true;
+	return NULL;
+}
+
+/* Profilers and timers of a program set their handlers so. */
+static void handler_that_restarts_ends_no_wait(void)
+{
+	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART }, old;
+	struct api_waiter waiter = { .evd = api_evd(8, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG) };
+
+	if (api_over_verbs())
+		check_skip("the wait is in poll(2), which each handler ends");
+	if (syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno == ENOSYS)
+		check_skip("before Linux 5.16 each handler ends the wait");
+	REQUIRE(sigaction(SIGUSR1, &action, &old) == 0);
+	waited = false;
+	REQUIRE(pthread_create(&waiter.thread, NULL, wait_without_a_timeout, &waiter) == 0);
+	for (signals = 0; signals < 20 && !waited;) {
+		REQUIRE(pthread_kill(waiter.thread, SIGUSR1) == 0);
+		usleep(2000);
+	}
+	CHECK(!waited);
+	post(waiter.evd, 1, 1);
+	REQUIRE(pthread_join(waiter.thread, NULL) == 0);
+	sigaction(SIGUSR1, &old, NULL);
+	CHECK_DAT(waiter.ret, DAT_SUCCESS);
+}
+
 static void *wait_asynchronously(void *arg)
 {
 	struct api_waiter *waiter = arg;
@@ -577,6 +626,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(unwaitable_evd_refuses_waits_and_keeps_its_events),
 	CHECK_TEST(waiter_wakes_on_a_disabled_evd),
 	CHECK_TEST(signal_interrupts_a_wait_and_takes_nothing),
+	CHECK_TEST(handler_that_restarts_ends_no_wait),
 	CHECK_TEST(cancelled_waiter_is_no_waiter_any_more),
 	CHECK_TEST(software_event_travels_unchanged),
 	CHECK_TEST(full_queue_refuses_software_events_and_loses_nothing),

@@ -100,21 +100,51 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline)
+#ifndef SYS_futex_waitv /* since Linux 5.16 */
+#define SYS_futex_waitv 449
+#endif
+
+/* As struct futex_waitv of <linux/futex.h>, which older systems do not have. */
+struct bell_wait {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+};
+
+#define BELL_WAIT_32 2u /* FUTEX_32, and not private */
+
+/* Sleeps on the bell until that time, or for ever if it is NULL. Returns 0 or an errno, for instance if the bell has changed. */
+static int bell_sleep(const struct datp_evd *evd, uint32_t seen, const struct timespec *until)
 {
 	int op = FUTEX_WAIT_BITSET | (evd->bell_shared ? 0 : FUTEX_PRIVATE_FLAG);
+
+	return syscall(SYS_futex, evd->bell, op, seen, until, NULL, FUTEX_BITSET_MATCH_ANY) ? errno : 0;
+}
+
+/*
+ * The same for a sleep that has an end only to look: a signal handler that was set with SA_RESTART does not end it, as it does not
+ * end one that has none. Linux before 5.16 has no such sleep.
+ */
+static int bell_sleep_restarted(const struct datp_evd *evd, uint32_t seen, const struct timespec *until)
+{
+	const struct bell_wait bell = { .value = seen, .address = (uintptr_t)evd->bell, .flags = BELL_WAIT_32 };
+
+	if (syscall(SYS_futex_waitv, &bell, 1, 0, until, CLOCK_MONOTONIC) >= 0)
+		return 0;
+	return errno == ENOSYS || errno == EPERM ? bell_sleep(evd, seen, until) : errno;
+}
+
+static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline)
+{
 	struct timespec look = deadline_of(datp_clock_us() + SHARED_SLEEP_US);
 	bool looks = evd->bell_shared && (!deadline || is_before(&look, deadline));
 	int type, err;
-	long rc;
 
 	/*
 	 * The raw system call is not a cancellation point; asynchronous cancellation around it
 	 * makes it one. No lock is held here, and the caller's clean-up handler ends the wait.
 	 */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	rc = syscall(SYS_futex, evd->bell, op, seen, looks ? &look : deadline, NULL, FUTEX_BITSET_MATCH_ANY);
-	err = rc ? errno : 0;
+	err = looks && !deadline ? bell_sleep_restarted(evd, seen, &look) : bell_sleep(evd, seen, looks ? &look : deadline);
 	pthread_setcanceltype(type, NULL);
 	if (looks && err == ETIMEDOUT)
 		return 0;

@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@
 #include <unistd.h>
 
 #define BOUNCE_SPIN 200
+#define BOUNCE_YIELDS 100 /* for those who wait for the lock, which they only take and release */
 #define BOUNCE_LOOK_NS                                                                             \
 	50000000L /* the interval at which a sleeping asker checks whether the peer is alive */
 /*
@@ -45,6 +47,7 @@ struct soft_bounce {
 	struct soft_ia *ia;
 	pthread_t thread;
 	_Atomic uint32_t lock;
+	_Atomic uint32_t awaited; /* threads in soft_bounce_quiesce(): the bounce thread lets them have the lock first */
 	struct soft_peer *clients[SOFT_PORT_MAX / 64]; /* lock */
 	unsigned int count;			       /* lock */
 	bool cma; /* the kernel allows copies within this process: faults are errors, not signals */
@@ -326,6 +329,22 @@ static void bounce_serve_locked(struct soft_bounce *bounce, const struct soft_pe
 	futex_wake(&b->state);
 }
 
+/* Answers the question of client `i`, if there is such a client and it asks. */
+static void client_serve(struct soft_bounce *bounce, unsigned int i)
+{
+	const struct soft_peer *asker;
+
+	/* whoever waits for a copy under way waits for one piece, and not for those of all clients */
+	for (unsigned int n = 0; n < BOUNCE_YIELDS && atomic_load_explicit(&bounce->awaited, memory_order_relaxed); n++)
+		sched_yield();
+	datp_lock(&bounce->lock);
+	asker = i < bounce->count ? bounce->clients[i] : NULL;
+	/* acquire: makes the question visible */
+	if (asker && atomic_load_explicit(&asker->asks->state, memory_order_acquire) == SOFT_MAILBOX_ASKED)
+		bounce_serve_locked(bounce, asker);
+	datp_unlock(&bounce->lock);
+}
+
 static void *bounce_run(void *arg)
 {
 	struct soft_bounce *bounce = arg;
@@ -335,17 +354,14 @@ static void *bounce_run(void *arg)
 	while (!atomic_load_explicit(&bounce->stop, memory_order_acquire)) {
 		/* acquire: makes every question visible that was asked before the word was counted up */
 		uint32_t seen = atomic_load_explicit(bell, memory_order_acquire);
+		unsigned int i;
 
+		/* downwards: when a client leaves, the last one takes its place, and has been looked at by then */
 		datp_lock(&bounce->lock);
-		for (unsigned int i = 0; i < bounce->count; i++) {
-			const struct soft_peer *asker = bounce->clients[i];
-
-			/* acquire: makes the question visible */
-			if (atomic_load_explicit(&asker->asks->state, memory_order_acquire) ==
-			    SOFT_MAILBOX_ASKED)
-				bounce_serve_locked(bounce, asker);
-		}
+		i = bounce->count;
 		datp_unlock(&bounce->lock);
+		while (i)
+			client_serve(bounce, --i);
 		(void)futex_wait(bell, seen, &look);
 	}
 	return NULL;
@@ -450,8 +466,11 @@ void soft_bounce_quiesce(struct soft_ia *ia)
 
 	if (!bounce)
 		return;
+	/* relaxed, both: a hint to the bounce thread */
+	atomic_fetch_add_explicit(&bounce->awaited, 1, memory_order_relaxed);
 	datp_lock(&bounce->lock);
 	datp_unlock(&bounce->lock);
+	atomic_fetch_sub_explicit(&bounce->awaited, 1, memory_order_relaxed);
 }
 
 void soft_bounce_await(struct soft_ep *ep, uint64_t what)

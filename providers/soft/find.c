@@ -33,7 +33,6 @@
 
 #define SEARCH_MS    30u /* of processor time, for the search among the peer's descriptors; enough for thousands of them */
 #define FIND_LOOK_NS 50000000L /* how often the caller looks at the clock */
-#define FIND_STACK   (256u << 10)
 
 enum finder_state { FIND_SEEKING, FIND_DONE, FIND_LEFT };
 
@@ -220,19 +219,14 @@ static void *run(void *arg)
 /* Returns 0 or an errno. */
 static int start(struct soft_finder *f)
 {
-	pthread_attr_t attr;
 	sigset_t all, old;
-	int error = pthread_attr_init(&attr);
+	int error;
 
-	if (error)
-		return error;
-	/* no more than it needs, for a program may have all its memory locked */
-	(void)pthread_attr_setstacksize(&attr, FIND_STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
-	error = pthread_create(&f->thread, &attr, run, f);
+	/* with the default stack: the program's thread-local variables take a part of it, and may be large */
+	error = pthread_create(&f->thread, NULL, run, f);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
 	return error;
 }
 

@@ -149,7 +149,8 @@ static int file_get(int fd, unsigned char *to, size_t at, size_t end)
 
 /*
  * Reads the pages of a file that are in memory, by what mincore(2) says of a mapping of it. Sets *whole if the file has no others,
- * such as pages in swap. A page that a peer adds meanwhile does not hide one: the file has more then than were found.
+ * such as pages in swap, and if mincore(2) works. A page that a peer adds meanwhile does not hide one: the file has more then than
+ * were found.
  */
 static int file_get_present(int fd, unsigned char *map, unsigned char *to, size_t len, bool *whole)
 {
@@ -161,7 +162,7 @@ static int file_get_present(int fd, unsigned char *map, unsigned char *to, size_
 	for (size_t first = 0; first < pages && !error; first += n) {
 		n = pages - first < CHUNK ? pages - first : CHUNK;
 		if (mincore(map + first * page, n * page, present) < 0)
-			return errno;
+			return 0;
 		for (size_t i = 0, end; i < n && !error; i = end) {
 			for (end = i + 1; end < n && !((present[end] ^ present[i]) & 1); end++)
 				;

@@ -111,29 +111,41 @@ static void content_moves_to_the_file_and_back(void)
 	close(fd);
 }
 
-/* Stands for the C library's, so that a file has pages that the kernel has not in memory, without swap. */
-static bool blind;
+/* Stands for the C library's, so that a file has pages that the kernel has not in memory, without swap; or it is forbidden. */
+static enum { SEES_ALL, SEES_SOME, FORBIDDEN } sight;
 
 int mincore(void *addr, size_t len, unsigned char *present)
 {
-	int result = (int)syscall(SYS_mincore, addr, len, present);
+	int result = sight == FORBIDDEN ? -1 : (int)syscall(SYS_mincore, addr, len, present);
 
-	for (size_t i = 0; blind && i < len / page; i += 4)
+	for (size_t i = 0; sight == SEES_SOME && i < len / page; i += 4)
 		present[i] = 0;
+	if (sight == FORBIDDEN)
+		errno = EPERM;
 	return result;
 }
 
-static void pages_that_are_not_in_memory_are_moved_too(void)
+static void moves_if(int what_is_seen)
 {
 	int fd = file_new();
 
 	fill();
 	REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
-	blind = true;
+	sight = what_is_seen;
 	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
-	blind = false;
+	sight = SEES_ALL;
 	want_filled();
 	close(fd);
+}
+
+static void pages_that_are_not_in_memory_are_moved_too(void)
+{
+	moves_if(SEES_SOME);
+}
+
+static void pages_are_moved_where_the_system_does_not_say_which_there_are(void)
+{
+	moves_if(FORBIDDEN);
 }
 
 static void memory_that_was_never_written_takes_none(void)
@@ -400,6 +412,7 @@ static void process_with_almost_as_many_mappings_as_it_may_have(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(content_moves_to_the_file_and_back),
 	CHECK_TEST(pages_that_are_not_in_memory_are_moved_too),
+	CHECK_TEST(pages_are_moved_where_the_system_does_not_say_which_there_are),
 	CHECK_TEST(memory_that_was_never_written_takes_none),
 	CHECK_TEST(store_of_another_thread_is_never_lost),
 	CHECK_TEST(store_to_a_page_without_content_is_not_lost),

@@ -13,6 +13,7 @@
 #include "exec.h"
 #include "exec_short.h"
 #include "mr.h"
+#include "peer.h"
 #include "recv.h"
 #include "strict.h"
 #include "window.h"
@@ -105,14 +106,26 @@ static uint32_t slot_get(struct soft_ia *ia, const struct soft_peer *peer)
 	return slot;
 }
 
+/* Returns true if a slot says that a peer reads it which is not this one. ia.lock */
+static bool slot_is_read(struct soft_ia *ia, uint32_t busy, const struct soft_peer *besides)
+{
+	const struct soft_peer *reader = soft_peer_by_sender_id(ia, busy);
+
+	return reader && reader != besides;
+}
+
 void soft_slots_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 {
 	for (uint32_t i = 0; i < SOFT_SLOTS; i++) {
-		uint32_t sender_id = peer->sender_id;
+		_Atomic uint32_t *busy = &slot_at(ia, i)->busy;
+		uint32_t reader = atomic_load_explicit(busy, memory_order_relaxed);
 
-		/* relaxed: its reader is gone; a slot of another reader is left alone */
-		atomic_compare_exchange_strong_explicit(&slot_at(ia, i)->busy, &sender_id, 0,
-							memory_order_relaxed, memory_order_relaxed);
+		/*
+		 * Also one that says the number of nobody, because a peer may have written that there. relaxed: its reader is
+		 * gone, or there was none
+		 */
+		if (reader && !slot_is_read(ia, reader, peer))
+			atomic_compare_exchange_strong_explicit(busy, &reader, 0, memory_order_relaxed, memory_order_relaxed);
 	}
 }
 

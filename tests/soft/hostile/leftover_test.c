@@ -4,6 +4,7 @@
  * peers: queues, ports, mailboxes, regions and windows. All of these work.
  */
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "hostile.h"
@@ -15,6 +16,8 @@ enum { LEN = 300000, SHORT = 100, BEYOND = 8 << 20, ENTRIES = 4096, PAGE = 4096 
 
 /* What it writes: all of these mean something to some word. */
 static const uint32_t patterns[] = { SOFT_MAILBOX_ASKED, SOFT_MR_BINDING, UINT32_MAX };
+
+static const uint32_t nobody = SOFT_PORT_MAX - 1; /* a sender ID that no peer has */
 
 static bool is_within(off_t at, const struct soft_ref *ref)
 {
@@ -66,6 +69,27 @@ static void fill_and_go(void *arg)
 	check_await(CHECK_PARENT);
 	fill_holes(&h, *(uint32_t *)arg);
 	fill_entries(&h, *(uint32_t *)arg);
+	hostile_close(&h);
+}
+
+/* Marks all slots of the victim as in use, as if a peer still read them. */
+static void take_slots_and_go(void *arg)
+{
+	uint64_t where = victim_is_at();
+	const struct soft_header *header;
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, where);
+	header = hostile_header_of_victim(&h);
+	for (uint32_t i = 0; i < header->slot_count; i++) {
+		off_t at = (off_t)(header->slots.extent + header->slots.offset) +
+			   (off_t)(i * (sizeof(struct soft_slot) + header->slot_size));
+
+		REQUIRE(pwrite(h.their_fd, &nobody, sizeof(nobody), at) == (ssize_t)sizeof(nobody));
+	}
+	check_await(CHECK_PARENT);
 	hostile_close(&h);
 }
 
@@ -180,9 +204,40 @@ static void later_peers_are_served_by_mailboxes(void)
 		later_peers_are_served_over("soft-bounce", patterns[i]);
 }
 
+static bool slots_are_free(void)
+{
+	const struct soft_ia *ia = soft_ia(((struct soft_ep *)victim.end.ep)->base.obj.ia);
+
+	for (uint32_t i = 0; i < ia->slot_count; i++)
+		if (atomic_load(&soft_slot_at(ia->slot_mem.addr, ia->slot_size, i)->busy))
+			return false;
+	return true;
+}
+
+/* A message that is longer than a cell, and has no receive, leaves its sender all the same, which takes a slot. */
+static void slots_are_used_again(void)
+{
+	static struct api_pair pair;
+	pid_t attacker = check_fork(take_slots_and_go, NULL);
+
+	victim_opens_as("soft0", 65536);
+	victim_tells(attacker);
+	victim_accepts();
+	check_signal(attacker);
+	check_join(attacker);
+	API_CONN_OVER(victim.end.connect, victim.end.ep);
+	REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
+	REQUIRE_SOON(slots_are_free());
+	memset(&pair, 0, sizeof(pair));
+	api_pair_make(&pair, NULL);
+	REQUIRE_DAT(api_send(pair.a.ep, &victim.buf, 0, PAGE, 1, 0), DAT_SUCCESS);
+	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, PAGE);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(later_peers_are_served),
 	CHECK_TEST(later_peers_are_served_by_mailboxes),
+	CHECK_TEST(slots_are_used_again),
 	CHECK_END
 };
 

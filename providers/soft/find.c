@@ -6,7 +6,7 @@
  * reading it into memory in which it keeps a page fault from ending, while another of its threads tries to make a name in it.
  * Whoever then opens a name there waits in the kernel, and no signal ends that. So a thread of its own, the finder, does that, and
  * is awaited within the bound. If it does not answer it is left behind: it ends when the kernel lets it go, and no region of that
- * peer is looked for until then.
+ * peer is looked for any more.
  *
  * Invariant: a finder accesses nothing but its record, and has no lock. It may outlive the adapter.
  */
@@ -39,7 +39,7 @@ enum finder_state { FIND_SEEKING, FIND_DONE, FIND_LEFT };
 struct soft_finder {
 	pthread_t thread;
 	_Atomic uint32_t state; /* a futex. The fields below belong to the finder while it is SEEKING or LEFT */
-	_Atomic uint32_t refs;	/* the finder's, and that of the caller or, when it is left behind, of the peer */
+	_Atomic uint32_t refs;	/* the finder's and the caller's */
 	pid_t pid;
 	uint64_t addr, len;
 	int flags;
@@ -230,42 +230,18 @@ static int start(struct soft_finder *f)
 	return error;
 }
 
-/* share_lock */
-static void forget_locked(struct soft_peer *peer)
-{
-	if (peer->finder_left)
-		put(peer->finder_left);
-	peer->finder_left = NULL;
-}
-
-/* Returns true if a finder that was left behind still looks for a file of the peer. */
-static bool is_held_up(struct soft_peer *peer)
-{
-	bool held;
-
-	datp_lock(&peer->share_lock);
-	/* acquire: with the last reference it is ours, see put() */
-	held = peer->finder_left && atomic_load_explicit(&peer->finder_left->refs, memory_order_acquire) > 1;
-	if (!held)
-		forget_locked(peer);
-	datp_unlock(&peer->share_lock);
-	return held;
-}
-
-/* Leaves the finder behind, unless it has just answered. The peer's record keeps one; there may be one for each of our threads. */
+/* Leaves the finder behind, unless it has just answered. There may be one for each of our threads that looks at this moment. */
 static bool leave(struct soft_peer *peer, struct soft_finder *f)
 {
 	uint32_t seeking = FIND_SEEKING;
 
 	/* its code has to stay, too */
 	if (!soft_stay() || !atomic_compare_exchange_strong_explicit(&f->state, &seeking, FIND_LEFT, memory_order_acq_rel,
-									   memory_order_acquire))
+								     memory_order_acquire))
 		return false;
 	pthread_detach(f->thread);
-	datp_lock(&peer->share_lock);
-	forget_locked(peer);
-	peer->finder_left = f;
-	datp_unlock(&peer->share_lock);
+	/* relaxed: whoever does not see it yet waits as well */
+	atomic_store_explicit(&peer->hides, true, memory_order_relaxed);
 	return true;
 }
 
@@ -286,9 +262,9 @@ static bool await(struct soft_peer *peer, struct soft_finder *f)
 
 int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, uint64_t *offset)
 {
-	struct soft_finder *f = is_held_up(peer) ? NULL : calloc(1, sizeof *f);
+	struct soft_finder *f = atomic_load_explicit(&peer->hides, memory_order_relaxed) ? NULL : calloc(1, sizeof *f);
 	struct stat st;
-	int fd;
+	int fd = -1;
 
 	if (!f)
 		return -1;
@@ -299,17 +275,10 @@ int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, ui
 		free(f);
 		return -1;
 	}
-	if (!await(peer, f))
-		return -1;
-	fd = f->fd;
-	*offset = f->offset;
+	if (await(peer, f)) {
+		fd = f->fd;
+		*offset = f->offset;
+	}
 	put(f);
 	return fd;
-}
-
-void soft_find_forget(struct soft_peer *peer)
-{
-	datp_lock(&peer->share_lock);
-	forget_locked(peer);
-	datp_unlock(&peer->share_lock);
 }

@@ -12,7 +12,4 @@
  */
 int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, uint64_t *offset);
 
-/* The peer is about to be deleted. */
-void soft_find_forget(struct soft_peer *peer);
-
 #endif

@@ -426,5 +426,4 @@ void soft_shares_drop(struct soft_peer *peer)
 	(void)shares_take_locked(peer, true, &taken);
 	datp_unlock(&peer->share_lock);
 	shares_delete(peer->ia, taken);
-	soft_find_forget(peer);
 }

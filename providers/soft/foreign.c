@@ -192,10 +192,11 @@ void soft_foreign_end_listener(int fd)
 	shutdown(fd, SHUT_RDWR);
 	while ((next = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
 		soft_foreign_hangup(next);
-	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-		close_later(fd);
-	else
-		close(fd);
+	/*
+	 * If descriptors have run out, connections may wait there still, and the kernel closes them here. A thread that does that
+	 * later would keep the name in use, and the next service point from being made.
+	 */
+	close(fd);
 }
 
 static unsigned int open_still(void)

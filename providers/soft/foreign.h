@@ -14,7 +14,7 @@ void soft_foreign_close(int fd);
 int soft_foreign_take(struct msghdr *hdr);
 /* Hangs up a Unix socket whose other end is not ours, and closes it. The caller has taken it off the list of <datp/fork.h>. */
 void soft_foreign_hangup(int fd);
-/* The same for a listener: nobody can connect to it afterwards, and its name is free unless descriptors have run out. */
+/* The same for a listener, whose name is free afterwards. */
 void soft_foreign_end_listener(int fd);
 /* Returns true if so many descriptors wait to be closed that no more should be received: no connection is accepted then. */
 bool soft_foreign_is_full(void);

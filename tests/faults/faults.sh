@@ -140,6 +140,7 @@ sends()
 tap 'faults: the life of an adapter in one process' lifecycle
 tap 'faults: examples/exchange, with no memory to send with' sends
 tap 'faults: examples/exchange' each "$(program examples/exchange)" soft0
+tap 'faults: examples/exchange, by bounce threads' each "$(program examples/exchange)" soft-bounce
 tap 'faults: datconform says that it has no memory' datconform_out_of_memory
 for group in $groups; do
 	tap "faults: the clauses $group" group "$group"

@@ -225,6 +225,36 @@ int socket(int domain, int type, int protocol)
 	return (int)syscall(SYS_socket, domain, type, protocol);
 }
 
+int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
+{
+	MAY_FAIL("bind", ENOMEM, -1);
+	return (int)syscall(SYS_bind, fd, address.__sockaddr__, size);
+}
+
+int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
+{
+	MAY_FAIL("connect", ENOMEM, -1);
+	return (int)syscall(SYS_connect, fd, address.__sockaddr__, size);
+}
+
+int getsockopt(int fd, int level, int option, void *value, socklen_t *size)
+{
+	MAY_FAIL("getsockopt", ENOBUFS, -1);
+	return (int)syscall(SYS_getsockopt, fd, level, option, value, size);
+}
+
+int open(const char *name, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+
+	va_start(args, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	MAY_FAIL("open", EMFILE, -1);
+	return (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
+}
+
 int eventfd(unsigned int count, int flags)
 {
 	MAY_FAIL("eventfd", EMFILE, -1);

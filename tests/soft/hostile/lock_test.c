@@ -20,6 +20,8 @@
 
 #define UNUSED ((off_t)1 << 38) /* a place in the arena */
 
+#define NO_TRAP "userfaultfd(2) for faults of the kernel is not allowed (vm.unprivileged_userfaultfd)"
+
 enum { LEN = 65536, PAGE = 4096 };
 
 /* ------------------------------------------------------------------ the attacker */
@@ -105,7 +107,7 @@ static void attacker_locks(void)
 	check_get(attacker, &trapped, sizeof(trapped));
 	if (!trapped) {
 		check_join(attacker);
-		check_skip("userfaultfd(2) for faults of the kernel is not allowed (vm.unprivileged_userfaultfd)");
+		check_skip(NO_TRAP);
 	}
 	check_await(attacker);
 	API_CONN_OVER(victim.end.connect, victim.end.ep);
@@ -224,8 +226,17 @@ static bool has_stopped(void)
 	return atomic_load(&stopped);
 }
 
+/* Tries the trap in this process, because the thread that registers memory could not be left waiting by a test that is skipped. */
+static void needs_trap(void)
+{
+	if (!trap_set())
+		check_skip(NO_TRAP);
+	trap_release();
+}
+
 static void memory_is_registered_while_its_file_is_locked(void)
 {
+	needs_trap();
 	victim_meets("soft-memory", true);
 	memory = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(memory != MAP_FAILED);

@@ -224,7 +224,8 @@ void soft_foreign_nap(void)
 
 void soft_foreign_forked(void)
 {
+	/* if another thread had the lock when this one forked, that thread does not exist here */
+	(void)datp_trylock(&foreign.lock);
 	foreign.first = foreign.count = foreign.closers = foreign.closing = 0;
-	/* relaxed: there is no other thread */
-	atomic_store_explicit(&foreign.lock, 0, memory_order_relaxed);
+	datp_unlock(&foreign.lock);
 }

@@ -22,11 +22,11 @@
 #include "peer.h"
 #include "request.h"
 #include "send.h"
+#include "stay.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -370,19 +370,13 @@ static void *bounce_run(void *arg)
 static enum datp_err bounce_start(struct soft_ia *ia)
 {
 	struct soft_bounce *bounce = calloc(1, sizeof *bounce);
-	sigset_t all, old;
-	int error;
 
 	if (!bounce)
 		return DATP_ERR_MEMORY;
 	bounce->ia = ia;
 	ia->header->probe = ia->id[0];
 	bounce->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->header->probe, ia->id[0]);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
-	error = pthread_create(&bounce->thread, NULL, bounce_run, bounce);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (error) {
+	if (soft_run(&bounce->thread, bounce_run, bounce)) {
 		free(bounce);
 		return DATP_ERR_DEVICE;
 	}

@@ -22,7 +22,6 @@
 #include <linux/futex.h>
 #include <linux/magic.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -216,20 +215,6 @@ static void *run(void *arg)
 
 /* ---- the caller's side ---- */
 
-/* Returns 0 or an errno. */
-static int start(struct soft_finder *f)
-{
-	sigset_t all, old;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
-	/* with the default stack: the program's thread-local variables take a part of it, and may be large */
-	error = pthread_create(&f->thread, NULL, run, f);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return error;
-}
-
 /* Leaves the finder behind, unless it has just answered. There may be one for each of our threads that looks at this moment. */
 static bool leave(struct soft_peer *peer, struct soft_finder *f)
 {
@@ -271,7 +256,7 @@ int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, ui
 	*f = (struct soft_finder){ .refs = 2, .pid = peer->process.pid, .addr = addr, .len = len, .flags = flags, .fd = -1,
 				   .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
 	f->device = fstat(peer->ia->arena->fd, &st) == 0 ? st.st_dev : 0;
-	if (start(f)) {
+	if (soft_run(&f->thread, run, f)) {
 		free(f);
 		return -1;
 	}

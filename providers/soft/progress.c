@@ -23,11 +23,11 @@
 #include "recv.h"
 #include "send.h"
 #include "setup.h"
+#include "stay.h"
 #include "tick.h"
 #include "log/limited.h"
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -139,15 +139,11 @@ static bool start(struct soft_ia *ia)
 {
 	static struct log_limit none;
 	struct soft_progress *p = &ia->progress;
-	sigset_t all, old;
 	int error;
 
 	if (p->runs)
 		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
-	error = pthread_create(&p->thread, NULL, run, ia);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	error = soft_run(&p->thread, run, ia);
 	p->runs = !error;
 	if (error)
 		log_limited(&none, 1, "soft: adapter %s: cannot start a thread: %s; requests of peers wait", ia->base.name,

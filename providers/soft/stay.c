@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The plugin in memory: threads that nobody can wait for may still run its code when its last adapter is closed. */
+/*
+ * Starts the threads of the provider, and keeps the plugin in memory: a thread that nobody can wait for may still run the code of
+ * the plugin when its last adapter is closed.
+ */
 #define _GNU_SOURCE
 #include "stay.h"
 #include <dlfcn.h>
@@ -19,16 +22,19 @@ bool soft_stay(void)
 	return handle != NULL;
 }
 
-bool soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg)
+int soft_run(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	sigset_t all, old;
 	int error;
 
-	if (!soft_stay())
-		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the consumer's threads */
 	error = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !error;
+	return error;
+}
+
+bool soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	return soft_stay() && !soft_run(thread, run, arg);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Foreign descriptors. Any process that can reach a listener, of whatever user, can send descriptors over a Unix socket, and the
- * last close of a file can take as long as its maker likes: that of a TCP socket lingers (SO_LINGER), and that of a file in a file
- * system of the peer's waits for the peer. The kernel also closes descriptors that nobody has received, when the socket is closed
- * where they wait, and those for which a receiver has no room. So no thread that others wait for closes a descriptor that is
- * neither a memfd nor known to have nothing unread: threads of its own do that, which have no lock, and which may wait for ever.
+ * Foreign descriptors. Any process that can reach a listener, of whatever user, can send descriptors over a Unix socket. The
+ * process that closes a file last may wait for as long as the sender likes: a TCP socket may linger (SO_LINGER), and a file system
+ * that the sender serves may not answer. The kernel also closes the descriptors in messages that nobody has received, when their
+ * socket is closed, and those for which a receiver has no room. So the service thread and the threads of the program close only a
+ * memfd, or a socket without unread descriptors. Closers, threads that have no lock and that nobody waits for, close all others.
  *
- * Invariant: nothing else in the provider closes a socket that has been connected to another process, or a descriptor that came
- * over one. The number of threads is limited, and so is that of descriptors that wait to be closed.
+ * Invariant: only this file closes a descriptor that came over a socket, or the last descriptor of a socket that has been
+ * connected to another process. The number of closers is limited, and so is that of descriptors that wait to be closed. One case
+ * is left: see soft_foreign_end_listener().
  */
 #define _GNU_SOURCE
 #include "foreign.h"
@@ -186,12 +187,12 @@ void soft_foreign_hangup(int fd)
 
 void soft_foreign_end_listener(int fd)
 {
-	int next;
+	int queued;
 
-	/* from here on nobody can connect, and who has connected waits in the queue */
+	/* from here on the kernel refuses new connections; those that have been made are in the queue of the listener */
 	shutdown(fd, SHUT_RDWR);
-	while ((next = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-		soft_foreign_hangup(next);
+	while ((queued = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		soft_foreign_hangup(queued);
 	/*
 	 * If descriptors have run out, connections may wait there still, and the kernel closes them here. A thread that does that
 	 * later would keep the name in use, and the next service point from being made.

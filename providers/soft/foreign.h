@@ -10,7 +10,7 @@
 
 /* Closes a descriptor that came with a message, whatever it is, without waiting for that. Any thread. */
 void soft_foreign_close(int fd);
-/* Returns the first descriptor that a message has brought, or -1 if there is none, and closes the others. */
+/* Returns the first descriptor that came with a message, or -1 if none came, and closes the others. */
 int soft_foreign_take(struct msghdr *hdr);
 /* Hangs up a Unix socket whose other end is not ours, and closes it. The caller has taken it off the list of <datp/fork.h>. */
 void soft_foreign_hangup(int fd);

@@ -95,9 +95,12 @@ static bool default_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solici
  */
 #define SHARED_SLEEP_US 500000u
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
+/* Sets *look to the time at which the thread has to look. Returns false if the deadline comes before that. */
+static bool must_look(struct timespec *look, const struct timespec *deadline)
 {
-	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+	*look = deadline_of(datp_clock_us() + SHARED_SLEEP_US);
+	return !deadline || look->tv_sec < deadline->tv_sec ||
+	       (look->tv_sec == deadline->tv_sec && look->tv_nsec < deadline->tv_nsec);
 }
 
 #ifndef SYS_futex_waitv /* since Linux 5.16 */
@@ -135,8 +138,8 @@ static int bell_sleep_restarted(const struct datp_evd *evd, uint32_t seen, const
 
 static int default_evd_sleep(struct datp_evd *evd, uint32_t seen, const struct timespec *deadline)
 {
-	struct timespec look = deadline_of(datp_clock_us() + SHARED_SLEEP_US);
-	bool looks = evd->bell_shared && (!deadline || is_before(&look, deadline));
+	struct timespec look;
+	bool looks = evd->bell_shared && must_look(&look, deadline);
 	int type, err;
 
 	/*

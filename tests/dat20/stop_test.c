@@ -25,6 +25,9 @@
 #define DEPTH	4u
 #define EVENTS	128
 #define SIZE	((size_t)1 << 20)
+#define OLD	SIZE	      /* where my.out takes the old values of atomic operations, */
+#define PONG	(SIZE + 64)   /* and answers: neither is sent at the same time */
+#define ROOM	(SIZE + 4096) /* of each piece of memory */
 #define PATTERN 77
 #define STEADY	((uint64_t)1 << 32) /* the cookies of operations over the other connections */
 #define BIND	((uint64_t)2 << 32) /* the cookies of binds */
@@ -81,6 +84,7 @@ static struct {
 	DAT_EP_HANDLE ep;
 	uint32_t posted, received, pongs, bound;
 	bool rebind; /* a peer has invalidated the RMR */
+	bool told;   /* a message has been received and not looked at */
 } my;
 
 static unsigned int seed = 1;
@@ -113,8 +117,8 @@ static unsigned char *memory(void)
 	int fd = shared ? memfd_create("stop", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 	void *mem;
 
-	REQUIRE(!shared || (ftruncate(fd, (off_t)SIZE) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0));
-	mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	REQUIRE(!shared || (ftruncate(fd, (off_t)ROOM) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0));
+	mem = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
 	REQUIRE(mem != MAP_FAILED); /* the descriptor stays open, because a peer finds the file by it */
 	return mem;
 }
@@ -124,7 +128,7 @@ static DAT_LMR_HANDLE region(unsigned char *mem, DAT_LMR_CONTEXT *local, DAT_RMR
 	DAT_REGION_DESCRIPTION place = { .for_va = mem };
 	DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
 
-	REQUIRE_DAT(dat_lmr_create(my.ia, DAT_MEM_TYPE_VIRTUAL, place, SIZE, my.pz,
+	REQUIRE_DAT(dat_lmr_create(my.ia, DAT_MEM_TYPE_VIRTUAL, place, ROOM, my.pz,
 				   (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC), DAT_VA_TYPE_VA,
 				   &lmr, local, remote, NULL, NULL),
 		    DAT_SUCCESS);
@@ -156,9 +160,9 @@ static void close_side(void)
 		CHECK_DAT(dat_ia_close(my.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	my.ia = DAT_HANDLE_NULL;
 	if (my.mem)
-		munmap(my.mem, SIZE);
+		munmap(my.mem, ROOM);
 	if (my.out)
-		munmap(my.out, SIZE);
+		munmap(my.out, ROOM);
 	my.mem = my.out = NULL;
 }
 
@@ -226,9 +230,9 @@ static DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
 
 /* ------------------------------------------------------------------ operations */
 
-static DAT_LMR_TRIPLET piece(size_t length)
+static DAT_LMR_TRIPLET piece(size_t offset, size_t length)
 {
-	return (DAT_LMR_TRIPLET){ .virtual_address = (DAT_VADDR)(uintptr_t)my.out,
+	return (DAT_LMR_TRIPLET){ .virtual_address = (DAT_VADDR)(uintptr_t)my.out + offset,
 				  .segment_length = (DAT_SEG_LENGTH)length,
 				  .lmr_context = my.source_local };
 }
@@ -257,7 +261,7 @@ static DAT_RETURN bind_rmr(DAT_EP_HANDLE over, size_t length)
 
 static DAT_RETURN post(enum traffic traffic, const struct place *there)
 {
-	DAT_LMR_TRIPLET word = piece(8), all = piece(SIZE);
+	DAT_LMR_TRIPLET word = piece(OLD, 8), all = piece(0, SIZE);
 	DAT_RMR_TRIPLET far_word = range(there, there->region, 8), far = range(there, there->region, SIZE);
 	DAT_RMR_TRIPLET through = range(there, there->rmr, SIZE), near = range(&my.place, my.place.rmr, SIZE);
 
@@ -315,6 +319,7 @@ static void took_receive(const DAT_EVENT *event)
 		my.received--;
 	else if (dto->status == DAT_DTO_SUCCESS)
 		my.pongs++;
+	my.told = my.told || (dto->user_cookie.as_64 == 0 && dto->status == DAT_DTO_SUCCESS);
 	if (dto->status == DAT_DTO_SUCCESS && event->event_number == DAT_DTO_COMPLETION_EVENT && dto->rmr_context)
 		my.rebind = true;
 }
@@ -339,25 +344,24 @@ static bool bind_completes(void)
 
 /*
  * Makes traffic until the connection is over, and reports that. The RMR of the other side gets a new context with each bind: each
- * message of the other side begins with the context that is to be invalidated next.
+ * message of the other side begins with the context that is to be invalidated next, and the other side sends the next one when this
+ * has been done.
  */
-static void attack_once(enum traffic traffic, struct place *there, DAT_RMR_CONTEXT *spent)
+static void attack_once(enum traffic traffic, struct place *there)
 {
+	if (traffic == INVALIDATE && (!my.told || my.posted == DEPTH))
+		return;
 	if (traffic == INVALIDATE)
 		memcpy(&there->rmr, my.mem, sizeof(there->rmr));
-	if (traffic == INVALIDATE && (!there->rmr || there->rmr == *spent))
-		return;
+	my.told = false;
 	if (traffic == SENDS && !my.bound && bind_rmr(my.ep, SIZE) == DAT_SUCCESS)
 		my.bound++;
-	if (my.posted < DEPTH)
-		*spent = there->rmr;
 	post_if_room(traffic, there);
 }
 
 static void victim(void *arg)
 {
 	enum traffic traffic = *(const enum traffic *)arg;
-	DAT_RMR_CONTEXT spent = 0;
 	struct place there;
 	DAT_CONN_QUAL qual;
 
@@ -374,7 +378,7 @@ static void victim(void *arg)
 	}
 	check_get(CHECK_PARENT, &there, sizeof(there));
 	while (state_of(my.ep) == DAT_EP_STATE_CONNECTED) {
-		attack_once(traffic, &there, &spent);
+		attack_once(traffic, &there);
 		receive_if_room();
 		take();
 	}
@@ -403,7 +407,7 @@ static void answer(void *arg)
 	connect_to(ep, qual);
 	while (dat_evd_wait(my.recv, DAT_TIMEOUT_INFINITE, 1, &event, &more) == DAT_SUCCESS &&
 	       event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS) {
-		DAT_LMR_TRIPLET into = sink(64), pong = piece(64);
+		DAT_LMR_TRIPLET into = sink(64), pong = piece(0, 64);
 
 		REQUIRE_DAT(dat_ep_post_recv(ep, 1, &into, cookie_of(1), NONE), DAT_SUCCESS);
 		REQUIRE_DAT(dat_ep_post_send(ep, 1, &pong, cookie_of(1), DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
@@ -429,10 +433,7 @@ static bool has_ponged(uint32_t many)
 /* A message is answered, and an atomic operation made, whatever the victim does. */
 static void ping(const struct friendly *with)
 {
-	DAT_LMR_TRIPLET into = { .virtual_address = (DAT_VADDR)(uintptr_t)my.out + 4096,
-				 .segment_length = 64,
-				 .lmr_context = my.source_local };
-	DAT_LMR_TRIPLET from = piece(64), word = piece(8);
+	DAT_LMR_TRIPLET from = piece(0, 64), into = piece(PONG, 64), word = piece(OLD, 8);
 	DAT_RMR_TRIPLET there = range(&with->there, with->there.region, 8);
 	uint32_t before = my.pongs;
 
@@ -486,7 +487,7 @@ static void round_open(struct round *r, bool with_srq)
 /* Tells the victim the context of the RMR, in a message. */
 static void tell_context(void)
 {
-	DAT_LMR_TRIPLET from = piece(sizeof(my.place.rmr));
+	DAT_LMR_TRIPLET from = piece(0, sizeof(my.place.rmr));
 
 	memcpy(my.out, &my.place.rmr, sizeof(my.place.rmr));
 	if (my.posted < DEPTH && dat_ep_post_send(my.ep, 1, &from, cookie_of(0), NONE) == DAT_SUCCESS)
@@ -511,13 +512,15 @@ static void go_on(struct round *r)
 	take();
 }
 
+/* Exchanges data with the victim for up to 60 ms, and then stops it. */
 static void live(struct round *r)
 {
-	unsigned int rounds = 20 + (unsigned int)rand_r(&seed) % 1000;
+	uint64_t until = check_now_ms() + rand_r(&seed) % 60;
 	int status;
 
-	while (rounds--)
+	do
 		go_on(r);
+	while (check_now_ms() < until);
 	REQUIRE(kill(r->pid, SIGSTOP) == 0);
 	REQUIRE(waitpid(r->pid, &status, WUNTRACED) == r->pid && WIFSTOPPED(status));
 }

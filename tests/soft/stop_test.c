@@ -392,13 +392,17 @@ static void round_open(struct round *r)
 	r->psp = api_listen(r->cr_evd, DAT_PSP_CONSUMER_FLAG, &r->qual);
 }
 
-/* Exchanges data with the victim for a while, and then stops it. */
+/*
+ * Exchanges data with the victim for a while, and then stops it. The time is bounded because a sanitizer looks at each byte of the
+ * 2 MiB of a message: 2,000 of them would take a minute.
+ */
 static void live_with(struct round *r, pid_t pid)
 {
 	unsigned int rounds = 20 + (unsigned int)rand_r(&seed) % 2000;
+	uint64_t until = check_now_ms() + 100;
 	int status;
 
-	while (rounds--) {
+	while (rounds-- && check_now_ms() < until) {
 		go_on(&r->busy);
 		take(&r->busy);
 	}

@@ -4,41 +4,29 @@
  *
  * A peer can have these very long, and it can hold the kernel's lock of one of its directories there, as that of any directory: by
  * reading it into memory in which it keeps a page fault from ending, while another of its threads tries to make a name in it.
- * Whoever then opens a name there waits in the kernel, and no signal ends that. So a thread of its own, the finder, does that, and
- * is awaited within the bound. If it does not answer it is left behind: it ends when the kernel lets it go, and no region of that
- * peer is looked for any more.
- *
- * Invariant: a finder accesses nothing but its record, and has no lock. It may outlive the adapter.
+ * Whoever then opens a name there waits in the kernel, and no signal ends that. So an errand (errand.c) does that, the finder. If
+ * it has to be left behind, no region of that peer is looked for any more.
  */
 #define _GNU_SOURCE
 #include "find.h"
 #include "arena.h"
-#include "bound.h"
+#include "errand.h"
 #include "pages.h"
-#include "stay.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <linux/magic.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define SEARCH_MS    30u /* of processor time, for the search among the peer's descriptors; enough for thousands of them */
-#define FIND_LOOK_NS 50000000L /* how often the caller looks at the clock */
-
-enum finder_state { FIND_SEEKING, FIND_DONE, FIND_LEFT };
+#define SEARCH_MS 30u /* of processor time, for the search among the peer's descriptors; enough for thousands of them */
 
 struct soft_finder {
-	pthread_t thread;
-	_Atomic uint32_t state; /* a futex. The fields below belong to the finder while it is SEEKING or LEFT */
-	_Atomic uint32_t refs;	/* the finder's and the caller's */
+	struct soft_errand errand;
 	pid_t pid;
 	uint64_t addr, len;
 	int flags;
@@ -165,24 +153,11 @@ static int open_backing(pid_t pid, int flags, const struct soft_backing *backing
 	return fd >= 0 ? fd : open_descriptor(pid, flags, backing);
 }
 
-/* ---- the finder's thread ---- */
+/* ---- the finder ---- */
 
-static void put(struct soft_finder *f)
+static void find(struct soft_errand *errand)
 {
-	/* acq_rel: the last one frees it after all that the other has done */
-	if (atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) == 1)
-		free(f);
-}
-
-static void wait_while_seeking(struct soft_finder *f)
-{
-	const struct timespec look = { .tv_nsec = FIND_LOOK_NS };
-
-	syscall(SYS_futex, &f->state, FUTEX_WAIT_PRIVATE, FIND_SEEKING, &look, NULL, 0);
-}
-
-static void find(struct soft_finder *f)
-{
+	struct soft_finder *f = (struct soft_finder *)errand;
 	struct soft_backing backing;
 
 	if (!soft_pages_backing(f->pid, f->addr, f->len, &backing))
@@ -198,51 +173,12 @@ static void find(struct soft_finder *f)
 	f->offset = backing.offset + (f->addr - backing.start);
 }
 
-static void *run(void *arg)
+static void close_found(struct soft_errand *errand)
 {
-	uint32_t seeking = FIND_SEEKING;
-	struct soft_finder *f = arg;
+	struct soft_finder *f = (struct soft_finder *)errand;
 
-	find(f);
-	/* release: publishes the answer */
-	if (atomic_compare_exchange_strong_explicit(&f->state, &seeking, FIND_DONE, memory_order_release, memory_order_relaxed))
-		syscall(SYS_futex, &f->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	else if (f->fd >= 0)
-		close(f->fd); /* it was left behind */
-	put(f);
-	return NULL;
-}
-
-/* ---- the caller's side ---- */
-
-/* Leaves the finder behind, unless it has just answered. There may be one for each of our threads that looks at this moment. */
-static bool leave(struct soft_peer *peer, struct soft_finder *f)
-{
-	uint32_t seeking = FIND_SEEKING;
-
-	/* its code has to stay, too */
-	if (!soft_stay() || !atomic_compare_exchange_strong_explicit(&f->state, &seeking, FIND_LEFT, memory_order_acq_rel,
-								     memory_order_acquire))
-		return false;
-	pthread_detach(f->thread);
-	/* relaxed: whoever does not see it yet waits as well */
-	atomic_store_explicit(&peer->hides, true, memory_order_relaxed);
-	return true;
-}
-
-/* Returns false if the finder was left behind. */
-static bool await(struct soft_peer *peer, struct soft_finder *f)
-{
-	uint64_t until = soft_bound(peer->ia), looked = soft_now_ms();
-
-	/* acquire: makes the answer visible */
-	while (atomic_load_explicit(&f->state, memory_order_acquire) != FIND_DONE) {
-		wait_while_seeking(f);
-		if (soft_bound_over(&until, &looked) && leave(peer, f))
-			return false;
-	}
-	pthread_join(f->thread, NULL);
-	return true;
+	if (f->fd >= 0)
+		close(f->fd);
 }
 
 int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, uint64_t *offset)
@@ -253,17 +189,21 @@ int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, ui
 
 	if (!f)
 		return -1;
-	*f = (struct soft_finder){ .refs = 2, .pid = peer->process.pid, .addr = addr, .len = len, .flags = flags, .fd = -1,
+	*f = (struct soft_finder){ .errand = { .run = find, .undo = close_found, .done_fd = -1 }, .pid = peer->process.pid,
+				   .addr = addr, .len = len, .flags = flags, .fd = -1,
 				   .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
 	f->device = fstat(peer->ia->arena->fd, &st) == 0 ? st.st_dev : 0;
-	if (soft_run(&f->thread, run, f)) {
+	if (!soft_errand_start(&f->errand)) {
 		free(f);
 		return -1;
 	}
-	if (await(peer, f)) {
+	if (soft_errand_await(&f->errand, peer->ia)) {
 		fd = f->fd;
 		*offset = f->offset;
+	} else {
+		/* one for each of our threads that looks at this moment; relaxed: whoever does not see it waits as well */
+		atomic_store_explicit(&peer->hides, true, memory_order_relaxed);
 	}
-	put(f);
+	soft_errand_end(&f->errand);
 	return fd;
 }

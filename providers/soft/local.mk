@@ -20,6 +20,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/coop.c providers/soft/coop.h \
 	providers/soft/copying.c providers/soft/copying.h \
 	providers/soft/cq.c providers/soft/cq.h \
+	providers/soft/errand.c providers/soft/errand.h \
 	providers/soft/established.c providers/soft/established.h \
 	providers/soft/exec.c providers/soft/exec.h providers/soft/exec_short.c providers/soft/exec_short.h \
 	providers/soft/exec_wait.c \

@@ -22,6 +22,7 @@
 #include "peer.h"
 #include "pending.h"
 #include "port.h"
+#include "probe.h"
 #include "progress.h"
 #include "recv.h"
 #include "send.h"
@@ -213,6 +214,7 @@ static void service_event(void *arg, uint32_t events)
 		datp_log(1, "soft: cannot read the eventfd of the service thread of %s: %s", ia->base.name,
 			 strerror(errno));
 	soft_ia_serve(ia);
+	soft_probes_look(ia);
 }
 
 void soft_ia_wake(struct soft_ia *ia)
@@ -393,6 +395,7 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_progress_stop(ia);
 	soft_tick_fini(ia);
 	soft_sockets_fini(ia);
+	soft_probes_fini(ia);
 	soft_pending_fini(ia);
 	soft_bounce_stop(ia);
 	soft_peers_fini(ia);

@@ -38,6 +38,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/pages.c providers/soft/pages.h \
 	providers/soft/param.c providers/soft/param.h \
 	providers/soft/peer.c providers/soft/peer.h \
+	providers/soft/probe.c providers/soft/probe.h \
 	providers/soft/process.c providers/soft/process.h \
 	providers/soft/pending.c providers/soft/pending.h \
 	providers/soft/port.c providers/soft/port.h \

@@ -328,8 +328,8 @@ static bool peer_slots(struct soft_peer *peer)
 	return peer->slots != NULL;
 }
 
-/* Maps what every connection to the peer needs. */
-static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
+/* Maps what every connection to the peer needs. `copies`: the kernel lets us copy. */
+static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro, bool copies)
 {
 	struct soft_ref mr;
 
@@ -344,7 +344,7 @@ static bool peer_setup(struct soft_peer *peer, const struct soft_intro *intro)
 	mr = SOFT_ONCE(peer->header->mr);
 	peer->mr = peer_map_own(peer, &mr, SOFT_MR_COUNT * sizeof *peer->mr);
 	peer->regions = peer->self ? peer->arena->own : peer->mr;
-	peer->cma = peer->ia->want_cma && soft_xfer_probe(peer->process.pid, intro->probe, intro->id[0]);
+	peer->cma = copies;
 	return peer->mr && peer_slots(peer);
 }
 
@@ -387,10 +387,25 @@ static bool peer_watch(struct soft_peer *peer)
 			     &peer->end_watch) == DATP_OK;
 }
 
-struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro,
+bool soft_peer_known(struct soft_ia *ia, const uint64_t id[2], pid_t pid, bool *copies)
+{
+	struct soft_peer *peer;
+
+	datp_lock(&ia->lock);
+	for (peer = ia->peers; peer; peer = peer->next)
+		if (peer->id[0] == id[0] && peer->id[1] == id[1] && peer->process.pid == pid)
+			break;
+	if (peer)
+		*copies = peer->cma;
+	datp_unlock(&ia->lock);
+	return peer != NULL;
+}
+
+struct soft_peer *soft_peer_get(struct soft_socket *sock, const struct soft_intro *intro,
 				struct soft_process *process, int arena_fd, uint32_t sender_id)
 {
 	static struct log_limit unmapped;
+	struct soft_ia *ia = sock->ia;
 	struct soft_peer *peer;
 
 	datp_lock(&ia->lock);
@@ -419,7 +434,7 @@ struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *int
 	peer->sender_id = sender_id;
 	peer->users = 1;
 	errno = 0;
-	if (!peer_setup(peer, intro)) {
+	if (!peer_setup(peer, intro, sock->copies)) {
 		log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s",
 			    (int)peer->process.pid,
 			    errno == ENOMEM ?

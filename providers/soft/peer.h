@@ -24,14 +24,17 @@ void soft_sender_id_free(struct soft_ia *ia, uint32_t sender_id); /* of a connec
 
 void soft_sender_id_forget(struct soft_ia *ia, uint32_t sender_id); /* for the second one of two sender IDs of a peer */
 
+/* Returns true if there is a peer with this id in a process with this number. *copies: the kernel lets us copy to and from it. */
+bool soft_peer_known(struct soft_ia *ia, const uint64_t id[2], pid_t pid, bool *copies);
+
 /*
- * Returns the peer with this introduction, with a reference; creates it if it is new. `sender_id` is
+ * Returns the peer that has introduced itself over the socket, with a reference; creates it if it is new. `sender_id` is
  * its sender ID in our rings; a peer that is known already gets this one in addition. A peer is known by its id and its
  * process together: every peer of an IA learns its id, and could introduce itself with that. arena_fd is the descriptor of
  * its arena, and process->handle that of its process; this call takes over or closes both. Returns NULL if there is no
  * memory or the peer's cannot be mapped. Service thread.
  */
-struct soft_peer *soft_peer_get(struct soft_ia *ia, const struct soft_intro *intro,
+struct soft_peer *soft_peer_get(struct soft_socket *sock, const struct soft_intro *intro,
 				struct soft_process *process, int arena_fd, uint32_t sender_id);
 void soft_peer_hold(struct soft_peer *peer);
 void soft_peer_put(struct soft_peer *peer);  /* the last reference unmaps the peer's memory */

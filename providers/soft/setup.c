@@ -356,7 +356,7 @@ static void on_request(struct soft_socket *sock, struct soft_msg *msg, int *aren
 		return;
 	}
 	if (soft_process_of(sock->fd, sock->pid, &process)) {
-		request.peer = soft_peer_get(ia, &msg->intro, &process, *arena_fd, sender_id);
+		request.peer = soft_peer_get(sock, &msg->intro, &process, *arena_fd, sender_id);
 		*arena_fd = -1;
 	}
 	if (!request.peer) {
@@ -600,7 +600,7 @@ static struct soft_peer *reply_peer(struct soft_socket *sock, struct soft_msg *m
 		soft_process_forget(&process);
 		return NULL;
 	}
-	peer = soft_peer_get(ia, &msg->intro, &process, *arena_fd, sender_id);
+	peer = soft_peer_get(sock, &msg->intro, &process, *arena_fd, sender_id);
 	*arena_fd = -1;
 	if (!peer)
 		return NULL;

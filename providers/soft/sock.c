@@ -12,6 +12,7 @@
 #include "foreign.h"
 #include "ia.h"
 #include "pending.h"
+#include "probe.h"
 #include "tick.h"
 #include "log/limited.h"
 #include <errno.h>
@@ -221,28 +222,36 @@ static void socket_flush_locked(struct soft_socket *sock)
 	sock->starved = socket_owes(sock) && is_starved(errno);
 }
 
+/* Watches for what there is to watch for now. Ends the socket if it cannot be watched. Service thread. */
+static void socket_watch_anew(struct soft_socket *sock)
+{
+	struct datp_watch *old;
+
+	datp_lock(&sock->ia->lock);
+	old = sock->watch;
+	sock->watch = NULL;
+	datp_unlock(&sock->ia->lock);
+	if (old)
+		datp_loop_del(old);
+	if (soft_socket_watch(sock))
+		soft_conn_hangup(sock);
+}
+
 /* The socket has room: tries to send the queue again. Service thread. */
 static void socket_flush(struct soft_socket *sock)
 {
-	struct datp_watch *old = NULL;
-	bool starved;
+	bool starved, watched;
 
 	datp_lock(&sock->ia->lock);
 	socket_flush_locked(sock);
 	starved = sock->starved;
-	if (!socket_owes(sock) || starved) {
-		old = sock->watch;
-		sock->watch = NULL;
-	}
+	watched = socket_owes(sock) && !starved;
 	datp_unlock(&sock->ia->lock);
-	/* the socket has room, so a watch for room would wake this thread again and again */
 	if (starved)
 		soft_tick_set(sock->ia);
-	if (!old)
-		return;
-	datp_loop_del(old);
-	if (soft_socket_watch(sock))
-		soft_conn_hangup(sock);
+	/* the socket has room, so a watch for room would wake this thread again and again */
+	if (!watched)
+		socket_watch_anew(sock);
 }
 
 /* From here on the watch also waits for room to send. Service thread. */
@@ -252,7 +261,6 @@ static void socket_want_out(void *arg)
 
 	for (;;) {
 		struct soft_socket *sock;
-		struct datp_watch *old;
 
 		datp_lock(&ia->lock);
 		for (sock = ia->sockets; sock; sock = sock->next)
@@ -263,13 +271,8 @@ static void socket_want_out(void *arg)
 			return;
 		}
 		sock->out_wanted = false;
-		old = sock->watch;
-		sock->watch = NULL;
 		datp_unlock(&ia->lock);
-		if (old)
-			datp_loop_del(old);
-		if (soft_socket_watch(sock))
-			soft_conn_hangup(sock);
+		socket_watch_anew(sock);
 	}
 }
 
@@ -443,6 +446,47 @@ static void socket_let_go(struct soft_socket *sock)
 		free(sock);
 }
 
+/* A message that waits, and the arena that came with it. */
+struct soft_kept {
+	struct soft_msg msg;
+	int fd;
+};
+
+/* Keeps the first message that brings an arena until it is known how to copy. Returns false if the message need not wait. */
+static bool socket_keep(struct soft_socket *sock, const struct soft_msg *msg, int fd)
+{
+	struct soft_kept *kept;
+
+	if (fd < 0 || sock->asked)
+		return false;
+	sock->asked = true;
+	kept = malloc(sizeof *kept);
+	if (!kept || !soft_probe_begin(sock, &msg->intro)) {
+		free(kept);
+		return false;
+	}
+	*kept = (struct soft_kept){ *msg, fd };
+	sock->kept = kept;
+	socket_watch_anew(sock);
+	return true;
+}
+
+void soft_socket_resume(struct soft_socket *sock)
+{
+	struct soft_kept *kept = sock->kept;
+
+	socket_hold(sock);
+	sock->kept = NULL;
+	if (kept)
+		soft_conn_message(sock, &kept->msg, kept->fd);
+	free(kept);
+	if (!sock->ended)
+		socket_watch_anew(sock);
+	if (!sock->ended)
+		soft_socket_read(sock); /* now, so that requests of one process keep their order */
+	socket_let_go(sock);
+}
+
 /*
  * This many messages at a time: a peer that never stops sending does not occupy the service thread,
  * which comes back after it has served the others.
@@ -459,10 +503,12 @@ void soft_socket_read(struct soft_socket *sock)
 
 	/* a handler may end the socket */
 	socket_hold(sock);
-	for (int n = 0; n < READ_MAX && !sock->ended && (input == INPUT_MESSAGE || input == INPUT_NOTIFY);
+	if (!sock->asked && !sock->probe && soft_probe_join(sock))
+		socket_watch_anew(sock);
+	for (int n = 0; n < READ_MAX && !sock->ended && !sock->probe && (input == INPUT_MESSAGE || input == INPUT_NOTIFY);
 	     n++) {
 		input = socket_read(sock, &msg, &fd);
-		if (input == INPUT_MESSAGE)
+		if (input == INPUT_MESSAGE && !socket_keep(sock, &msg, fd))
 			soft_conn_message(sock, &msg, fd);
 		notified = notified || input == INPUT_NOTIFY;
 	}
@@ -512,15 +558,17 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 
 enum datp_err soft_socket_watch(struct soft_socket *sock)
 {
+	uint32_t events;
 	bool more;
 
 	/* for a message that is queued after this look, socket_want_out() changes the watch */
 	datp_lock(&sock->ia->lock);
 	more = socket_owes(sock) && !sock->starved;
 	datp_unlock(&sock->ia->lock);
-	return datp_loop_add(&sock->ia->base, sock->fd,
-			     EPOLLIN | EPOLLRDHUP | (more ? EPOLLOUT : 0u), socket_event, sock,
-			     &sock->watch);
+	events = (more ? EPOLLOUT : 0u) | (sock->probe ? 0u : EPOLLIN | EPOLLRDHUP);
+	if (!events)
+		return DATP_OK;
+	return datp_loop_add(&sock->ia->base, sock->fd, events, socket_event, sock, &sock->watch);
 }
 
 void soft_socket_list(struct soft_socket **list, struct soft_socket *sock)
@@ -550,8 +598,13 @@ void soft_socket_end(struct soft_socket *sock)
 	bool owed;
 
 	soft_retry_end(sock);
+	soft_probe_forget(sock);
 	if (sock->watch)
 		datp_loop_del(sock->watch);
+	if (sock->kept)
+		soft_foreign_close(sock->kept->fd);
+	free(sock->kept);
+	sock->kept = NULL;
 	datp_fork_hold(&own);
 	datp_lock(&ia->lock);
 	soft_pending_spoke(sock);

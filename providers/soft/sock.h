@@ -66,6 +66,11 @@ struct soft_socket {
 	bool notify_owed;		  /* a notification waits behind them */
 	bool out_wanted;		  /* messages wait, and the watch does not poll for room yet */
 	bool starved;			  /* messages wait for kernel memory; see soft_sockets_retry() */
+	/* Does the kernel let us copy to and from the other process? Asked before an arena is mapped; service thread */
+	bool asked, copies;
+	struct soft_probe *probe;	  /* it is not read before this has answered; probe.c. Service thread */
+	struct soft_socket *next_asking;  /* of that probe */
+	struct soft_kept *kept;		  /* the message that has led to the question; service thread */
 	unsigned int holds;		  /* references by handlers of its messages; service thread */
 	bool ended;			  /* it only waits for these references; service thread */
 	struct soft_socket *next, **prev; /* soft_ia.sockets */
@@ -106,6 +111,8 @@ bool soft_sockets_retry(struct soft_ia *ia);
 enum datp_err soft_socket_watch(struct soft_socket *sock);
 /* Reads and handles what has arrived, which may end the socket. Service thread. */
 void soft_socket_read(struct soft_socket *sock);
+/* The probe of this socket has answered: handles the message that has waited for that, and reads on. Service thread. */
+void soft_socket_resume(struct soft_socket *sock);
 /* Ends the socket. Service thread, or the socket is not watched. */
 void soft_socket_end(struct soft_socket *sock);
 void soft_sockets_fini(struct soft_ia *ia);

@@ -496,6 +496,7 @@ struct soft_ia {
 	struct soft_crowd *crowds; /* the processes of those that are not established; soft_ia.lock */
 	uint32_t crowded;	   /* how many connections these have; soft_ia.lock */
 	uint32_t handshake_ms; /* how long they may be silent */
+	struct soft_probe *probes; /* of the processes at their other ends; probe.c. Service thread */
 	/* closed to accept and drop a connection when there are no descriptors left; service thread */
 	int spare_fd;
 	struct datp_watch *service_watch;

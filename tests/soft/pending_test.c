@@ -355,9 +355,9 @@ static void accept_that_meets_the_look_stands(void)
 	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
 	api_offer_make(&offer, cr_evd, &buf);
 	REQUIRE(sem_init(&looks, 0, 0) == 0 && sem_init(&accepted, 0, 0) == 0);
-	armed = 1;
 	check_put(peer, &offer, sizeof(offer));
 	cr = api_cr(cr_evd);
+	armed = 1;
 	REQUIRE(sem_wait(&looks) == 0);
 	/* so that the time of the accept is later than the time that the service thread has read */
 	nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);

@@ -150,6 +150,7 @@ void hostile_make(struct hostile *h, enum hostile_arena arena, enum hostile_bell
 	memory_make(&h->own, arena);
 	h->bell = bell_make(bell);
 	REQUIRE(getrandom(h->id, sizeof(h->id), 0) == (ssize_t)sizeof(h->id));
+	h->probe = (uintptr_t)h->id;
 }
 
 static void forget_victim(struct hostile *h)
@@ -296,7 +297,7 @@ void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_ms
 	msg->my_gen = 1;
 	msg->intro.id[0] = h->id[0];
 	msg->intro.id[1] = h->id[1];
-	msg->intro.probe = (uintptr_t)h->id;
+	msg->intro.probe = h->probe;
 	msg->intro.header = ref_of(m, m->at, 4096);
 	msg->intro.sender_id = 1;
 	msg->intro.my_sender_id = h->theirs.intro.sender_id;

@@ -47,6 +47,7 @@ enum hostile_bell {
 struct hostile {
 	struct hostile_memory own;
 	uint64_t id[2];
+	uint64_t probe; /* where the victim is told to read a word: the address of `id`, unless that is changed */
 	int bell;
 	int listener, fd;
 	struct soft_msg theirs; /* the victim's REQ or REP */

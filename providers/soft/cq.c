@@ -68,8 +68,8 @@ static bool cell_sound(struct soft_ring *ring, uint32_t cells, uint64_t position
 	uint64_t ready = atomic_load_explicit(&ring->cell[at].ready, memory_order_relaxed);
 	int64_t ahead = SOFT_RESERVED_AHEAD(reservation, position);
 
-	/* ahead: a sender has died after it reserved the cell and before it moved the tail */
-	return (ahead == 0 || ahead == cells) &&
+	/* ahead: a sender has died after it reserved the cell and before it moved the tail; this process has not, as sender ID 0 */
+	return (ahead == 0 || (ahead == cells && SOFT_RESERVED_PEER(reservation))) &&
 	       (!ready || (((ready - 1) & (cells - 1)) == at && ready - 1 <= position + (uint64_t)ahead));
 }
 
@@ -261,13 +261,17 @@ bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t 
 	 * This thread reads `head`, which is ahead of `taken`, so it finds a cell before a sender
 	 * does
 	 */
-	struct soft_cell *cell =
-		soft_ring_reserve_behind(cq->ring, cq->mask, &cq->head, 0, &position);
+	struct soft_cell *cell;
 
-	if (!cell)
-		return false;
-	soft_ring_publish_done(cell, position, port, gen, msg);
-	return true;
+	/* release fence: whoever acquires the reservation sees the count; holder() in skip.c */
+	atomic_fetch_add_explicit(&cq->announcing, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	cell = soft_ring_reserve_behind(cq->ring, cq->mask, &cq->head, 0, &position);
+	if (cell)
+		soft_ring_publish_done(cell, position, port, gen, msg);
+	/* release: whoever sees it counted down sees the cell published */
+	atomic_fetch_sub_explicit(&cq->announcing, 1, memory_order_release);
+	return cell != NULL;
 }
 
 void soft_cq_notify(struct soft_cq *cq)

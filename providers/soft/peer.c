@@ -552,6 +552,7 @@ void soft_peer_died(struct soft_peer *peer)
 	peer_mark_dead(peer);
 	datp_lock(&ia->lock);
 	soft_cqs_reclaim(ia, peer);
+	peer->reclaimed = true;
 	datp_unlock(&ia->lock);
 	/* The threads that sleep at queues have been woken; the service thread notifies the other consumers. */
 	soft_ia_wake(ia);

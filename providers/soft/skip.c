@@ -10,6 +10,10 @@
  * use until the sender has done that, or has died: the owner reserves the position that the cell
  * has in each next lap before a sender can, and publishes it void at once. Invariant: no other
  * sender ever has a reservation on a skipped cell.
+ *
+ * A peer can write any reservation there, also with the sender ID of another, or of this process. What nobody can be about to
+ * publish is passed at once, and the cell stays in use. Nobody has more than a few cells at the same time, so a peer that has
+ * reserved more than there are records for is hostile, and its further cells are passed in the same way.
  */
 #include "skip.h"
 #include "bound.h"
@@ -21,10 +25,13 @@
 #include "setup.h"
 #include "tick.h"
 #include "place.h"
-#include "log/limited.h"
 
 #ifndef SKIP_SPINS
 #define SKIP_SPINS 200 /* a running sender publishes its reserved cell within this many checks */
+#endif
+
+#ifndef skip_bound_over /* the model checker has no clock, and no thread of this process is ever late there */
+#define skip_bound_over(cq, bounds) ((void)(bounds), soft_bound_over(&(cq)->late_until, &(cq)->late_looked))
 #endif
 
 static _Atomic uint64_t *reservation_at(const struct soft_cq *cq, uint64_t position)
@@ -98,11 +105,11 @@ static void late_end(struct soft_cq *cq)
 	}
 }
 
-static void late_begin(struct soft_cq *cq, uint64_t position)
+static void late_begin(struct soft_cq *cq, uint64_t position, unsigned int bounds)
 {
 	late_end(cq);
 	cq->late_position = position;
-	cq->late_until = soft_bound(cq->ia);
+	cq->late_until = soft_bound(cq->ia) + (uint64_t)(bounds ? bounds - 1 : 0) * cq->ia->patience_ms;
 	cq->late_looked = soft_now_ms();
 	atomic_store_explicit(&cq->late, true, memory_order_relaxed);
 	atomic_fetch_add_explicit(&cq->ia->late, 1, memory_order_relaxed);
@@ -132,25 +139,65 @@ static bool sender_publishes(struct soft_cq *cq, uint64_t position)
 
 /* ---- taking a cell away ---- */
 
+/* A thread of this process is stopped without the others by a debugger, or by memory of the program that is not there. */
+#define SELF_BOUNDS 10u
+
+/* Returns the number of skipped cells of a peer; NULL: of senders that are no peers. */
+static uint32_t skipped_of(const struct soft_cq *cq, const struct soft_peer *peer)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cq->skipped_count; i++)
+		n += cq->skipped[i].peer == peer;
+	return n;
+}
+
 /*
- * Returns true if a cell can be taken away from whoever has reserved it; then *peer is a reference
- * to the peer, or NULL if the reservation has the sender ID of no peer. A cell of this process cannot be taken
- * away, and a cell of a dead peer is voided by soft_cqs_reclaim().
+ * Returns how long the sender of a reserved cell is waited for, in bounds of the adapter: not at all if it is a peer that has lost
+ * a cell of this ring before, or if there is no such sender.
  */
-static bool holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **peer)
+static unsigned int holder_bounds(struct soft_cq *cq, uint64_t reservation)
 {
 	struct soft_ia *ia = cq->ia;
-	bool other;
+	struct soft_peer *peer;
+	unsigned int bounds;
 
+	if (!SOFT_RESERVED_PEER(reservation))
+		return 0;
+	datp_lock(&ia->lock);
+	peer = soft_peer_by_sender_id(ia, SOFT_RESERVED_PEER(reservation));
+	bounds = !peer || peer->reclaimed || skipped_of(cq, peer) ? 0 : peer->self ? SELF_BOUNDS : 1;
+	datp_unlock(&ia->lock);
+	return bounds;
+}
+
+/*
+ * Whose is a reserved cell that was waited for? HOLDER_BUSY: a thread of this process may be about to publish it, or it is of a
+ * peer that has just died, whose cells soft_cqs_reclaim() is about to void. HOLDER_NONE: nobody can be about to write it.
+ * HOLDER_LATE: its sender may still write it; *peer is a reference to it, or NULL if the reservation has the sender ID of no peer.
+ */
+enum holder { HOLDER_BUSY, HOLDER_NONE, HOLDER_LATE };
+
+static enum holder holder(struct soft_cq *cq, uint64_t reservation, struct soft_peer **peer)
+{
+	struct soft_ia *ia = cq->ia;
+	enum holder holder = HOLDER_LATE;
+
+	*peer = NULL;
+	/* acquire: soft_cq_announce() has published its cell before it counts down; and see there */
+	if (!SOFT_RESERVED_PEER(reservation))
+		return atomic_load_explicit(&cq->announcing, memory_order_acquire) ? HOLDER_BUSY : HOLDER_NONE;
 	datp_lock(&ia->lock);
 	*peer = soft_peer_by_sender_id(ia, SOFT_RESERVED_PEER(reservation));
+	if (*peer && (*peer)->reclaimed)
+		holder = HOLDER_NONE;
 	/* relaxed: soft_cqs_reclaim() follows the death of a peer */
-	other = !*peer ||
-		(!(*peer)->self && !atomic_load_explicit(&(*peer)->dead, memory_order_relaxed));
-	if (other && *peer)
+	else if (*peer && atomic_load_explicit(&(*peer)->dead, memory_order_relaxed))
+		holder = HOLDER_BUSY;
+	else if (*peer)
 		(*peer)->users++;
 	datp_unlock(&ia->lock);
-	return other;
+	return holder;
 }
 
 /*
@@ -173,31 +220,58 @@ static void break_connections(struct soft_cq *cq, const struct soft_peer *peer)
 	datp_unlock(&ia->lock);
 }
 
+/* Keeps the cell out of use, if there is a record for it. Takes over the reference to the peer. */
+static void cell_keep(struct soft_cq *cq, uint64_t position, struct soft_peer *peer)
+{
+	if (cq->skipped_count < SOFT_SKIPPED_MAX && skipped_of(cq, peer) < SOFT_SKIPPED_EACH) {
+		cq->skipped[cq->skipped_count++] = (struct soft_skipped){ peer, position };
+		skipped_again(cq, &cq->skipped[cq->skipped_count - 1], position);
+	} else if (peer) {
+		soft_peer_put(peer);
+	}
+}
+
 /*
- * Skips a cell that a peer has reserved and does not publish. Returns false if that is impossible;
- * the ring then goes on waiting.
+ * Skips a cell that is reserved and was not published. Returns false if it may be published at any moment; the ring then goes on
+ * waiting.
  */
 static bool cell_skip(struct soft_cq *cq, uint64_t position, uint64_t reservation)
 {
-	static struct log_limit many;
 	struct soft_peer *peer;
+	enum holder of = holder(cq, reservation, &peer);
 
-	if (cq->skipped_count == SOFT_SKIPPED_MAX) {
-		log_limited(
-			&many, 1,
-			"soft: an event queue is blocked: %u messages to it were begun by "
-			"processes that were stopped then; end or continue these processes",
-			SOFT_SKIPPED_MAX + 1);
-		return false;
+	/* a last check, after all this time, and after the look at who it is */
+	if (soft_cq_peek(cq)) {
+		if (of == HOLDER_LATE && peer)
+			soft_peer_put(peer);
+		return true;
 	}
-	if (!holder(cq, reservation, &peer))
+	if (of == HOLDER_BUSY)
 		return false;
-	if (peer)
+	if (of == HOLDER_LATE && peer)
 		break_connections(cq, peer);
-	cq->skipped[cq->skipped_count++] = (struct soft_skipped){ peer, position };
-	skipped_again(cq, &cq->skipped[cq->skipped_count - 1], position);
+	if (of == HOLDER_LATE)
+		cell_keep(cq, position, peer);
 	soft_cq_next(cq);
 	return true;
+}
+
+/*
+ * The ring is empty: puts right what only a peer can have written. A sender finds the next cell by these words, and would look for
+ * it where the owner never does, or find the ring full for ever.
+ */
+static void ring_repair(struct soft_cq *cq, uint64_t head)
+{
+	struct soft_ring *ring = cq->ring;
+	/* relaxed: all that matters is whether they are possible values */
+	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+
+	/* a sender that was slow may have set it back; this is as good a hint. release: this thread has seen all cells before it */
+	if (tail - head > (uint64_t)cq->mask + 1)
+		atomic_compare_exchange_strong_explicit(&ring->tail, &tail, head, memory_order_release, memory_order_relaxed);
+	if (head - taken > cq->mask >> 3)
+		atomic_store_explicit(&ring->taken, head, memory_order_release); /* as in soft_cq_next() */
 }
 
 /* The next cell is there, but its message waits until the peer has executed it: no longer than the bound (place.c). */
@@ -205,7 +279,7 @@ static bool place_look(struct soft_cq *cq, uint64_t head)
 {
 	if (!soft_place_look(cq)) {
 		if (!late_waits(cq, head))
-			late_begin(cq, head);
+			late_begin(cq, head, 1);
 		if (cq->place_held || !soft_bound_over(&cq->late_until, &cq->late_looked))
 			return false;
 		soft_place_pass(cq);
@@ -216,14 +290,22 @@ static bool place_look(struct soft_cq *cq, uint64_t head)
 
 bool soft_skip_look(struct soft_cq *cq)
 {
-	/* relaxed, both: the poll lock is held, and a reservation is looked at again */
+	/* relaxed: the poll lock is held */
 	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	uint64_t reservation = atomic_load_explicit(reservation_at(cq, head), memory_order_relaxed);
+	/* acquire: pairs with soft_cq_announce() */
+	uint64_t reservation = atomic_load_explicit(reservation_at(cq, head), memory_order_acquire);
 	struct soft_skipped *skipped;
+	unsigned int bounds;
 
 	if (cq->place_hidden)
 		return place_look(cq, head);
-	if (SOFT_RESERVED_AHEAD(reservation, head) < 0) {
+	/* nobody can have a reservation for a later lap */
+	if (SOFT_RESERVED_AHEAD(reservation, head) > 0)
+		atomic_compare_exchange_strong_explicit(reservation_at(cq, head), &reservation,
+							SOFT_RESERVED(head - cq->mask - 1, 0), memory_order_relaxed,
+							memory_order_relaxed);
+	if (SOFT_RESERVED_AHEAD(reservation, head) != 0) {
+		ring_repair(cq, head);
 		late_end(cq);
 		return false;
 	}
@@ -237,14 +319,12 @@ bool soft_skip_look(struct soft_cq *cq)
 			skipped_forget(cq, skipped);
 		return true;
 	}
-	if (!SOFT_RESERVED_PEER(reservation)) /* a thread of this process is about to publish it */
-		return false;
+	bounds = holder_bounds(cq, reservation);
 	if (!late_waits(cq, head))
-		late_begin(cq, head);
-	if (!soft_bound_over(&cq->late_until, &cq->late_looked))
+		late_begin(cq, head, bounds);
+	if (bounds && !skip_bound_over(cq, bounds))
 		return false;
-	/* a last check, after all this time */
-	if (!soft_cq_peek(cq) && !cell_skip(cq, head, reservation))
+	if (!cell_skip(cq, head, reservation))
 		return false;
 	late_end(cq);
 	return true;

@@ -87,7 +87,8 @@ struct soft_skipped {
 	uint64_t position;	/* which the peer has reserved */
 };
 
-#define SOFT_SKIPPED_MAX 16u /* of one ring */
+#define SOFT_SKIPPED_MAX  64u /* of one ring */
+#define SOFT_SKIPPED_EACH 16u /* of one peer in it */
 
 /* The consumer's end of a ring. cq.c */
 struct soft_cq {
@@ -113,6 +114,7 @@ struct soft_cq {
 	uint64_t late_position, late_until, late_looked;
 	struct soft_skipped skipped[SOFT_SKIPPED_MAX]; /* Poll lock; skip.c */
 	uint32_t skipped_count;
+	_Atomic uint32_t announcing; /* threads of this process that may have reserved a cell here with sender ID 0 */
 	_Atomic uint32_t empty_looks; /* the fast path's looks that found nothing; approximate */
 	/*
 	 * `waited`: at the last look the queue was not empty, and its head was at `waited_head`.
@@ -167,6 +169,7 @@ struct soft_peer {
 	bool self;	       /* the same IA or another of this process: copy with memcpy */
 	bool cma;	       /* the kernel lets us copy to and from its memory */
 	_Atomic uint32_t dead; /* its sockets have hung up: it touches no memory any more */
+	bool reclaimed;	       /* and soft_cqs_reclaim() has been called for it; soft_ia.lock */
 	int arena_fd;
 	struct soft_arena *arena; /* if it is an IA of this process, else NULL */
 	struct soft_map *maps;	  /* soft_ia.lock */

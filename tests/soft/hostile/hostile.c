@@ -483,14 +483,30 @@ struct soft_ring *hostile_ring_of_victim(struct hostile *h)
 	return their_place(h, &h->theirs.ring_ref, soft_ring_size(THEIR_MASK + 1));
 }
 
-uint64_t hostile_reserve(struct hostile *h)
+uint64_t hostile_reserve_as(struct hostile *h, uint32_t sender_id)
 {
 	struct soft_ring *ring = hostile_ring_of_victim(h);
 	uint64_t position = 0;
 
 	REQUIRE(ring && ring->mask == THEIR_MASK);
-	REQUIRE(soft_ring_reserve(ring, THEIR_MASK, h->theirs.intro.sender_id, &position) != NULL);
+	REQUIRE(soft_ring_reserve(ring, THEIR_MASK, sender_id, &position) != NULL);
 	return position;
+}
+
+uint64_t hostile_reserve(struct hostile *h)
+{
+	return hostile_reserve_as(h, h->theirs.intro.sender_id);
+}
+
+void hostile_set_ring(struct hostile *h, int64_t laps)
+{
+	struct soft_ring *ring = hostile_ring_of_victim(h);
+	uint64_t by = (uint64_t)laps * (THEIR_MASK + 1);
+
+	REQUIRE(ring && ring->mask == THEIR_MASK);
+	for (uint32_t i = 0; i <= THEIR_MASK; i++)
+		atomic_fetch_add(&soft_ring_reservations(ring, THEIR_MASK)[i], SOFT_RESERVED(by, 0));
+	atomic_fetch_add(&ring->tail, by);
 }
 
 void hostile_publish(struct hostile *h, uint64_t position)

@@ -107,6 +107,9 @@ void hostile_work(struct hostile *h, unsigned int *seed);
  * writes a message of 8 bytes there and publishes it, at any later time.
  */
 uint64_t hostile_reserve(struct hostile *h);
+uint64_t hostile_reserve_as(struct hostile *h, uint32_t sender_id); /* as if another sender did */
+/* Moves the tail of the victim's ring and all reservations in it forward by so many laps, or back. */
+void hostile_set_ring(struct hostile *h, int64_t laps);
 void hostile_publish(struct hostile *h, uint64_t position);
 
 /* Requests the victim's service thread in the victim's ring, as a sender to an SRQ does, but does not wake it. */

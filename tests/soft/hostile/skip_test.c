@@ -2,7 +2,8 @@
 /*
  * A peer that has reserved a cell of a ring and does not publish it, as if it were stopped at that moment. Another peer's
  * messages arrive by the same ring all the same, for several laps, whichever way the program takes its events. The connection
- * with the peer that holds the cell is broken. What that peer writes into the cell later does no harm.
+ * with the peer that holds the cell is broken. What that peer writes into the cell later does no harm. Nor do reservations that
+ * no sender makes.
  */
 #include <string.h>
 #include <unistd.h>
@@ -87,6 +88,42 @@ static void hold_a_cell(void *arg)
 	hostile_publish(&h, position);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+/* What an attacker writes into the ring. */
+struct forgery {
+	uint32_t sender_id; /* of the reservations; OWN: that of the attacker; EACH: of each the next one, from 3 on */
+	unsigned int cells; /* how many */
+	int64_t laps;	    /* or by how many laps it moves the ring */
+	bool stays;	    /* the attacker lives until all is over */
+};
+#define OWN    UINT32_MAX
+#define EACH   (UINT32_MAX - 1)
+#define NOBODY 60000u
+
+static void forge(void *arg)
+{
+	const struct forgery *forgery = arg;
+	struct hostile h;
+	uint64_t qual;
+
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, qual);
+	check_await(CHECK_PARENT);
+	for (unsigned int i = 0; i < forgery->cells; i++) {
+		uint32_t sender_id = forgery->sender_id == OWN  ? h.theirs.intro.sender_id :
+				     forgery->sender_id == EACH ? i + 3 :
+								  forgery->sender_id;
+
+		(void)hostile_reserve_as(&h, sender_id);
+	}
+	if (forgery->laps)
+		hostile_set_ring(&h, forgery->laps);
+	check_signal(CHECK_PARENT);
+	if (forgery->stays)
+		check_await(CHECK_PARENT);
 	hostile_close(&h);
 }
 
@@ -182,10 +219,10 @@ static void open_victim(enum way way)
 	api_listen(victim.cr, DAT_PSP_CONSUMER_FLAG, &victim.qual);
 }
 
-static void suffer(enum way way)
+static void suffer_from(void (*attack)(void *arg), const struct forgery *forgery, enum way way)
 {
 	memset(&victim, 0, sizeof(victim));
-	victim.holder = check_fork(hold_a_cell, NULL);
+	victim.holder = check_fork(attack, (void *)(uintptr_t)forgery);
 	victim.peer = check_fork(talk, NULL);
 	open_victim(way);
 	victim.held = accept_one(victim.holder);
@@ -193,6 +230,11 @@ static void suffer(enum way way)
 	REQUIRE_DAT(api_recv(victim.held, &victim.buf, 32, 8, HELD), DAT_SUCCESS);
 	check_signal(victim.holder);
 	check_await(victim.holder);
+}
+
+static void suffer(enum way way)
+{
+	suffer_from(hold_a_cell, NULL, way);
 }
 
 /* Returns the next event of the queue, taken in the victim's way. */
@@ -296,6 +338,57 @@ static void cell_that_is_skipped_stops_no_waiter_on_a_cno(void)
 	holder_goes_on(WAITS_ON_CNO);
 }
 
+/* Messages arrive, whichever way they are taken. */
+static void forgery_stops_nobody(const struct forgery *forgery)
+{
+	for (enum way way = POLLS; way <= WAITS_ON_CNO; way++) {
+		suffer_from(forge, forgery, way);
+		if (!forgery->stays)
+			check_join(victim.holder);
+		answer_messages();
+		API_CONN_OVER(victim.connect, victim.held);
+		answer_messages();
+		if (forgery->stays) {
+			check_signal(victim.holder);
+			check_join(victim.holder);
+		}
+		end_all();
+	}
+}
+
+static void reservation_of_nobody_stops_nobody(void)
+{
+	forgery_stops_nobody(&(struct forgery){ .sender_id = 0, .cells = 1 });
+	forgery_stops_nobody(&(struct forgery){ .sender_id = 0, .cells = 100 });
+	forgery_stops_nobody(&(struct forgery){ .sender_id = NOBODY, .cells = 100 });
+}
+
+/* One of these sender IDs is that of the victim's adapter in its own rings; the attacker and the honest peer have 1 and 2. */
+static void reservation_of_the_victim_itself_stops_nobody(void)
+{
+	const struct forgery forgery = { .sender_id = EACH, .cells = 8 };
+	struct api_pair pair = { 0 };
+
+	suffer_from(forge, &forgery, POLLS);
+	api_pair_make(&pair, NULL);
+	check_join(victim.holder);
+	answer_messages();
+	api_pair_works(&pair, &victim.buf);
+	end_all();
+}
+
+static void many_reservations_of_one_stop_nobody(void)
+{
+	forgery_stops_nobody(&(struct forgery){ .sender_id = OWN, .cells = 100, .stays = true });
+	forgery_stops_nobody(&(struct forgery){ .sender_id = OWN, .cells = 100 });
+}
+
+static void ring_that_was_moved_stops_nobody(void)
+{
+	forgery_stops_nobody(&(struct forgery){ .laps = -(1 << 23) });
+	forgery_stops_nobody(&(struct forgery){ .laps = 1 << 23 });
+}
+
 static void cell_comes_back_when_its_holder_dies(void)
 {
 	suffer(WAITS);
@@ -386,6 +479,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(cell_that_is_skipped_stops_no_poller),
 	CHECK_TEST(cell_that_is_skipped_stops_no_waiter),
 	CHECK_TEST(cell_that_is_skipped_stops_no_waiter_on_a_cno),
+	CHECK_TEST(reservation_of_nobody_stops_nobody),
+	CHECK_TEST(reservation_of_the_victim_itself_stops_nobody),
+	CHECK_TEST(many_reservations_of_one_stop_nobody),
+	CHECK_TEST(ring_that_was_moved_stops_nobody),
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
 	CHECK_TEST(queue_may_be_freed_while_a_cell_is_skipped),
 	CHECK_TEST(last_messages_are_taken_before_the_end),

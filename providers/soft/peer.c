@@ -33,6 +33,13 @@
 #include <unistd.h>
 
 #define SPARE_MAPS 16u /* of one size, that no connection uses and that stay as they are */
+/*
+ * A process may have so many IAs that this one knows and has no connection with. Each costs descriptors and mappings; the oldest is
+ * forgotten if there are more, and gets to be known anew with the next connection.
+ */
+#define IDLE_MOST 16u
+/* A peer gets one for each connection that is requested before the first is established; one that wants more is hostile. */
+#define SENDER_IDS_MOST 4096u
 
 /*
  * An extent of the peer's arena, mapped. One that no connection uses any more stays mapped, because the next connection is most
@@ -98,6 +105,8 @@ void soft_sender_id_free(struct soft_ia *ia, uint32_t sender_id)
 void soft_sender_id_forget(struct soft_ia *ia, uint32_t sender_id)
 {
 	datp_lock(&ia->lock);
+	if (ia->peer_of_sender_id[sender_id])
+		ia->peer_of_sender_id[sender_id]->sender_ids--;
 	ia->peer_of_sender_id[sender_id] = NULL;
 	ia->sender_id_used[sender_id] = 0;
 	datp_unlock(&ia->lock);
@@ -387,6 +396,54 @@ static bool peer_watch(struct soft_peer *peer)
 			     &peer->end_watch) == DATP_OK;
 }
 
+/* Gives a known peer a further sender ID and reference. Returns false if it has too many. ia.lock */
+static bool peer_again(struct soft_peer *peer, uint32_t sender_id)
+{
+	struct soft_ia *ia = peer->ia;
+
+	if (peer->sender_ids >= SENDER_IDS_MOST)
+		return false;
+	peer->users++;
+	peer->sender_ids++;
+	ia->peer_of_sender_id[sender_id] = peer;
+	ia->sender_id_used[sender_id] = 1;
+	return true;
+}
+
+/* Returns true if the peer has no connection, and none is being made: only its sockets refer to it. ia.lock */
+static bool peer_is_idle(const struct soft_peer *peer)
+{
+	uint32_t sockets = 0;
+
+	for (const struct soft_socket *sock = peer->ia->sockets; sock; sock = sock->next)
+		if (sock->peer == peer) {
+			if (sock->ep || sock->cr || !sock->liveness || sock->out)
+				return false;
+			sockets++;
+		}
+	return peer->users == sockets;
+}
+
+/* Returns a socket of the peer that has been idle longest if the process of `newest` has too many of these, or NULL. */
+static struct soft_socket *idle_socket(const struct soft_peer *newest)
+{
+	struct soft_ia *ia = newest->ia;
+	struct soft_peer *oldest = NULL;
+	struct soft_socket *sock = NULL;
+	unsigned int idle = 0;
+
+	datp_lock(&ia->lock);
+	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next)
+		if (peer != newest && !peer->self && soft_process_is(&peer->process, &newest->process) && peer_is_idle(peer)) {
+			oldest = peer; /* the newest is the first */
+			idle++;
+		}
+	for (sock = idle > IDLE_MOST ? ia->sockets : NULL; sock && sock->peer != oldest;)
+		sock = sock->next;
+	datp_unlock(&ia->lock);
+	return sock;
+}
+
 bool soft_peer_known(struct soft_ia *ia, const uint64_t id[2], pid_t pid, bool *copies)
 {
 	struct soft_peer *peer;
@@ -406,18 +463,18 @@ struct soft_peer *soft_peer_get(struct soft_socket *sock, const struct soft_intr
 {
 	static struct log_limit unmapped;
 	struct soft_ia *ia = sock->ia;
+	struct soft_socket *idle;
 	struct soft_peer *peer;
 
 	datp_lock(&ia->lock);
 	peer = peer_find(ia, intro->id, process);
 	if (peer) {
-		peer->users++;
-		ia->peer_of_sender_id[sender_id] = peer;
-		ia->sender_id_used[sender_id] = 1;
+		bool more = peer_again(peer, sender_id);
+
 		datp_unlock(&ia->lock);
 		soft_foreign_close(arena_fd);
 		soft_process_forget(process);
-		return peer;
+		return more ? peer : NULL;
 	}
 	datp_unlock(&ia->lock);
 	peer = calloc(1, sizeof *peer);
@@ -432,7 +489,7 @@ struct soft_peer *soft_peer_get(struct soft_socket *sock, const struct soft_intr
 	peer->process = *process;
 	peer->arena_fd = arena_fd;
 	peer->sender_id = sender_id;
-	peer->users = 1;
+	peer->users = peer->sender_ids = 1;
 	errno = 0;
 	if (!peer_setup(peer, intro, sock->copies)) {
 		log_limited(&unmapped, 1, "soft: cannot share memory with process %d: %s",
@@ -454,6 +511,8 @@ struct soft_peer *soft_peer_get(struct soft_socket *sock, const struct soft_intr
 	soft_lost_begin_locked(ia);
 	datp_unlock(&ia->lock);
 	soft_tick_set(ia); /* starts the timer by which lost.c looks at the queues, if there are several peers */
+	while ((idle = idle_socket(peer)))
+		soft_conn_hangup(idle);
 	return peer;
 }
 

@@ -164,6 +164,7 @@ struct soft_peer {
 	 * until then only that connection uses it. soft_ia.lock
 	 */
 	uint32_t my_sender_id;
+	uint32_t sender_ids; /* how many it has in our rings; soft_ia.lock */
 	struct soft_process process;
 	struct datp_watch *end_watch; /* of the end of that process; NULL: there is no handle of it, or it is this process */
 	bool self;	       /* the same IA or another of this process: copy with memcpy */

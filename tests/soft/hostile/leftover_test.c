@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An attacker writes into the parts of the victim's arena that are not in use yet, and goes. The victim puts them to use for later
- * peers: queues, ports, mailboxes, regions and windows. All of these work.
+ * peers: queues, ports, mailboxes, regions and windows. All of these work. And what it has used of the victim's descriptors is
+ * given back.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -88,6 +89,27 @@ static void take_slots_and_go(void *arg)
 			   (off_t)(i * (sizeof(struct soft_slot) + header->slot_size));
 
 		REQUIRE(pwrite(h.their_fd, &nobody, sizeof(nobody), at) == (ssize_t)sizeof(nobody));
+	}
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+/* Connects and disconnects, each time as another adapter, and keeps the sockets. */
+static void come_as_many(void *arg)
+{
+	const int *rounds = arg;
+	uint64_t where = victim_is_at();
+	struct hostile h;
+	struct soft_msg msg;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	for (int i = 0; i < *rounds; i++) {
+		h.id[1] = (uint64_t)i;
+		h.fd = -1; /* it stays open */
+		hostile_connect(&h, where);
+		hostile_message(&h, &msg, SOFT_MSG_DISC);
+		msg.why = DAT_CONNECTION_EVENT_DISCONNECTED;
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
 	}
 	check_await(CHECK_PARENT);
 	hostile_close(&h);
@@ -234,10 +256,37 @@ static void slots_are_used_again(void)
 	API_DTO(pair.a.request, pair.a.ep, 1, DAT_DTO_SUCCESS, PAGE);
 }
 
+static void serve_rounds(int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		victim_accepts();
+		API_CONN_OVER(victim.end.connect, victim.end.ep);
+		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
+	}
+}
+
+/* Whatever a process pretends to be, it costs this one few descriptors when it has no connection. */
+static void connections_that_have_ended_leave_few_descriptors(void)
+{
+	int first = 40, rounds = 200, before;
+	pid_t attacker = check_fork(come_as_many, &rounds), later = check_fork(victim_later_peer, NULL);
+
+	victim_opens();
+	victim_tells(attacker);
+	serve_rounds(first);
+	before = api_descriptors();
+	serve_rounds(rounds - first);
+	CHECK(api_descriptors() < before + 10);
+	victim_serves_later(later);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(later_peers_are_served),
 	CHECK_TEST(later_peers_are_served_by_mailboxes),
 	CHECK_TEST(slots_are_used_again),
+	CHECK_TEST(connections_that_have_ended_leave_few_descriptors),
 	CHECK_END
 };
 

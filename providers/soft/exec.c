@@ -32,7 +32,8 @@
 /* a call executes at most this many of the peer's requests, if more and more are added */
 #define EXEC_MOST 1024u
 #endif
-#define EXEC_HELP     8	     /* a helper takes this many pieces before it does other work */
+#define EXEC_BYTES (64ull << 20) /* and no further one when it has moved so many bytes */
+#define EXEC_HELP  8		 /* a helper takes this many pieces before it does other work */
 
 /* One direction of a connection, as seen from this process. */
 struct soft_dir {
@@ -49,6 +50,7 @@ struct soft_dir {
 	bool left;	     /* the execution lock has been left to the other side */
 	bool targets;	     /* the next request has to be executed by the target, whose progress thread does it if nobody polls */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
+	uint64_t moved;	     /* bytes, by this call */
 	struct soft_right right; /* the right to access the peer's memory */
 };
 
@@ -189,10 +191,7 @@ static bool exec_try(const struct soft_dir *dir)
 	return false;
 }
 
-/*
- * Releases the execution lock. Returns false if another round was requested, and the execution lock
- * is still held; with `last` it is released nevertheless.
- */
+/* Releases the execution lock. Returns false if another round was requested: it is still held then, unless `last` is set. */
 static bool exec_release(const struct soft_dir *dir, bool last)
 {
 	struct soft_port *port = dir->ip;
@@ -225,6 +224,7 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	struct soft_list *remote = dir->initiator ? tlist : ilist;
 	int error;
 
+	dir->moved += len;
 	/* relaxed: only the holder writes it */
 	dir->right.seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	remote->right = &dir->right;
@@ -269,10 +269,7 @@ static bool dir_may_coop(const struct soft_dir *dir, const struct soft_list *rem
 	return false;
 }
 
-/*
- * Makes a cooperative copy, as far as possible. Returns false if the peer has gone, or if the other
- * side finishes it (dir->left).
- */
+/* Makes a cooperative copy, as far as possible. Returns false if the peer has gone, or the other side finishes it (dir->left). */
 static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local, struct soft_list *remote, uint64_t len)
 {
 	/* relaxed: only the holder writes it */
@@ -289,10 +286,7 @@ static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local, struct 
 	return end == SOFT_COOP_DONE;
 }
 
-/*
- * Moves a send's bytes. Returns as dir_move(); false also if the other side finishes it
- * (dir->left).
- */
+/* Moves a send's bytes. Returns as dir_move(); false also if the other side finishes it (dir->left). */
 static bool dir_send(struct soft_dir *dir, const struct soft_request *r, const struct soft_sink *sink, uint8_t *status)
 {
 	struct soft_list ilist, tlist;
@@ -303,6 +297,7 @@ static bool dir_send(struct soft_dir *dir, const struct soft_request *r, const s
 	soft_list_sge(&tlist, sink->sge, (int)sink->n);
 	remote->right = &dir->right;
 	if (dir_may_coop(dir, remote, r->len)) {
+		dir->moved += r->len;
 		if (!dir_coop_copy(dir, local, remote, r->len))
 			return false;
 		if (!soft_coop_failed(dir->ip))
@@ -708,6 +703,12 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
 }
 
+/* Returns true if this call has done enough for a peer. What this side has posted itself does not grow meanwhile. */
+static bool exec_enough(const struct soft_dir *dir, unsigned int count, unsigned int most)
+{
+	return count >= most || (!dir->initiator && dir->moved >= EXEC_BYTES);
+}
+
 /* Executes at most `most` requests. Returns their number; *blocked: the next request has to wait. */
 static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *blocked)
 {
@@ -715,7 +716,7 @@ static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *bl
 	unsigned int count = 0;
 
 	*blocked = false;
-	while (count < most) {
+	while (!exec_enough(dir, count, most)) {
 		uint32_t done = atomic_load_explicit(&ip->sq_done, memory_order_relaxed);
 		struct soft_sqe *e = soft_port_sqe(ip, dir->il, done);
 		uint8_t status = DAT_DTO_SUCCESS;
@@ -829,7 +830,7 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 
 /*
  * Executes requests until no other round has been requested. A peer can request one each time, and add a request each time, so a
- * part is left for later. This side's own queue does not grow meanwhile. Execution lock held; `n` requests have been executed.
+ * part is left for later. Execution lock held; `n` requests have been executed.
  */
 static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 {
@@ -840,7 +841,7 @@ static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 	do {
 		n += exec_round(dir, count < most ? most - count : 0, &blocked);
 		count += n;
-		last = !--rounds || count >= most;
+		last = !--rounds || exec_enough(dir, count, most);
 		/* a target that has executed tells only itself, and that needs no execution lock */
 		if (!initiator)
 			dir_announce(dir);

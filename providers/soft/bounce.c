@@ -374,8 +374,7 @@ static enum datp_err bounce_start(struct soft_ia *ia)
 	if (!bounce)
 		return DATP_ERR_MEMORY;
 	bounce->ia = ia;
-	ia->header->probe = ia->id[0];
-	bounce->cma = soft_xfer_probe(getpid(), (uintptr_t)&ia->header->probe, ia->id[0]);
+	bounce->cma = soft_xfer_allowed();
 	if (soft_run(&bounce->thread, bounce_run, bounce)) {
 		free(bounce);
 		return DATP_ERR_DEVICE;

@@ -152,9 +152,23 @@ static uint32_t skipped_of(const struct soft_cq *cq, const struct soft_peer *pee
 	return n;
 }
 
+/* Returns true if the peer has not published a cell that it has lost: it is still stopped, or hostile. */
+static bool stands_still(const struct soft_cq *cq, const struct soft_peer *peer)
+{
+	for (uint32_t i = 0; i < cq->skipped_count; i++) {
+		const struct soft_skipped *skipped = &cq->skipped[i];
+
+		/* relaxed: nothing is read there */
+		if (skipped->peer == peer &&
+		    atomic_load_explicit(&cell_at(cq, skipped->position)->ready, memory_order_relaxed) != skipped->position + 1)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Returns how long the sender of a reserved cell is waited for, in bounds of the adapter: not at all if it is a peer that has lost
- * a cell of this ring before, or if there is no such sender.
+ * Returns how long the sender of a reserved cell is waited for, in bounds of the adapter: not at all if it has not published one
+ * that it has lost before, or if there is no such sender.
  */
 static unsigned int holder_bounds(struct soft_cq *cq, uint64_t reservation)
 {
@@ -166,7 +180,7 @@ static unsigned int holder_bounds(struct soft_cq *cq, uint64_t reservation)
 		return 0;
 	datp_lock(&ia->lock);
 	peer = soft_peer_by_sender_id(ia, SOFT_RESERVED_PEER(reservation));
-	bounds = !peer || peer->reclaimed || skipped_of(cq, peer) ? 0 : peer->self ? SELF_BOUNDS : 1;
+	bounds = !peer || peer->reclaimed || stands_still(cq, peer) ? 0 : peer->self ? SELF_BOUNDS : 1;
 	datp_unlock(&ia->lock);
 	return bounds;
 }

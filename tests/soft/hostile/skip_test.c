@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "hostile.h"
+#include "providers/soft/cq.h"
 
 #define MESSAGES 300u /* more than two laps */
 #define LAST	 8u
@@ -338,6 +339,16 @@ static void cell_that_is_skipped_stops_no_waiter_on_a_cno(void)
 	holder_goes_on(WAITS_ON_CNO);
 }
 
+/* A queue that is found to be empty is looked at more closely after a while. What is sent before that may be lost. */
+static void look_often(void)
+{
+	DAT_EVENT event;
+
+	for (unsigned int i = 0; i < 2 * SOFT_CQ_EMPTY_LOOKS; i++)
+		if (dat_evd_dequeue(victim.recv, &event) == DAT_SUCCESS) /* the attacker's connection has ended */
+			CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, HELD);
+}
+
 /* Messages arrive, whichever way they are taken. */
 static void forgery_stops_nobody(const struct forgery *forgery)
 {
@@ -345,6 +356,8 @@ static void forgery_stops_nobody(const struct forgery *forgery)
 		suffer_from(forge, forgery, way);
 		if (!forgery->stays)
 			check_join(victim.holder);
+		if (forgery->laps)
+			look_often();
 		answer_messages();
 		API_CONN_OVER(victim.connect, victim.held);
 		answer_messages();

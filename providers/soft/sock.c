@@ -173,12 +173,12 @@ static bool socket_notify_now(struct soft_socket *sock)
 }
 
 /*
- * Returns true if the kernel is out of memory, for which the peer is not the reason. The kernel does
- * not report when it has memory again.
+ * Returns true if the kernel is out of memory, or if this user's processes have sent too many descriptors that nobody has received
+ * yet, for which the peer is not the reason. The kernel does not report when that is over.
  */
 static bool is_starved(int error)
 {
-	return error == ENOBUFS || error == ENOMEM;
+	return error == ENOBUFS || error == ENOMEM || error == ETOOMANYREFS;
 }
 
 /* Returns true if the kernel will accept the message later. */

@@ -156,6 +156,20 @@ static void message_that_there_is_no_memory_for_is_sent_later(void)
 	CHECK_EQ_INT(received(far_end), -1);
 }
 
+/* Any process of the user can leave descriptors in its sockets; the kernel then accepts none of a process without privileges. */
+static void message_for_which_too_many_descriptors_are_in_flight_is_sent_later(void)
+{
+	const struct soft_msg msg = { .magic = SOFT_MSG_MAGIC, .type = SOFT_MSG_DISC };
+
+	no_memory = ETOOMANYREFS;
+	CHECK(soft_socket_send(sock, &msg));
+	CHECK(retry_is_due());
+	CHECK(soft_sockets_retry(ia));
+	no_memory = 0;
+	CHECK(!soft_sockets_retry(ia));
+	CHECK_EQ_INT(received(far_end), sizeof msg);
+}
+
 /* Checks that the next message is this one, byte for byte. */
 static void receives(const struct soft_msg *wanted)
 {
@@ -310,6 +324,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(notification_that_was_not_read_outlives_its_socket),
 	CHECK_TEST(notification_that_there_is_no_memory_for_is_sent_later),
 	CHECK_TEST(message_that_there_is_no_memory_for_is_sent_later),
+	CHECK_TEST(message_for_which_too_many_descriptors_are_in_flight_is_sent_later),
 	CHECK_TEST(message_that_waited_arrives_whole),
 	CHECK_TEST(notification_that_was_not_sent_outlives_its_socket),
 	CHECK_TEST(queue_of_messages_has_a_bound),

@@ -3,7 +3,7 @@
  * Events of one peer that another peer has overwritten. All peers of an adapter write to the
  * word at which a queue's ready list begins, and to the words that name the thread to wake. A faulty
  * peer may overwrite what the others have written there, and the others do not write it again. So if
- * there are several peers, the service thread looks twice a second for two things:
+ * there are several peers, the service thread looks twice a second for three things:
  *
  * - A port whose flag says that it is on its queue's ready list, now and at the last look, although it
  *   is not on the list. The service thread serves the port itself. It does not put the port back on
@@ -12,7 +12,9 @@
  * - A cell or a ready list that nobody has taken from its queue since the last look. The service
  *   thread wakes all threads that sleep at that queue, and notifies the other consumers.
  *
- * Mostly both are events that the program has not polled yet. Invariant: what is done here changes
+ * - A ring whose words no sender can have left like that. skip.c puts them right.
+ *
+ * Mostly the first two are events that the program has not polled yet. Invariant: what is done here changes
  * no result, whatever is found: if nothing was lost, a look only does early what a poll does.
  *
  * No thread waits for this one, and a look holds a lock for no longer than one pass through the
@@ -26,6 +28,7 @@
 #include "port.h"
 #include "recv.h"
 #include "setup.h"
+#include "skip.h"
 
 /*
  * The number of checks that are due while there are several peers. Each check that is made subtracts one. So two more are made
@@ -135,6 +138,8 @@ static void cqs_look(struct soft_ia *ia)
 	ia->round++;
 	while ((cq = soft_cq_hold_next(ia, cq_any))) {
 		find(cq);
+		if (soft_skip_suspects(cq))
+			soft_skip_try(cq);
 		if (cq_look(cq)) {
 			soft_cq_wake_all(cq);
 			ring = true;

@@ -395,7 +395,20 @@ static bool cq_is_late(const struct soft_cq *cq)
 	return atomic_load_explicit(&cq->late, memory_order_relaxed);
 }
 
-static void late_serve(struct soft_cq *cq)
+bool soft_skip_suspects(struct soft_cq *cq)
+{
+	/* relaxed, all: it is looked at again under the poll lock */
+	uint64_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	uint32_t mask;
+	struct soft_ring *ring = soft_cq_look(cq, &mask);
+	uint64_t reservation = atomic_load_explicit(&soft_ring_reservations(ring, mask)[head & mask], memory_order_relaxed);
+	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+
+	return SOFT_RESERVED_AHEAD(reservation, head) > 0 || tail - head > (uint64_t)mask + 1 ||
+	       (SOFT_RESERVED_AHEAD(reservation, head) == 0 && !soft_cq_pending(cq));
+}
+
+void soft_skip_try(struct soft_cq *cq)
 {
 	bool there = false;
 
@@ -411,7 +424,6 @@ static void late_serve(struct soft_cq *cq)
 		soft_cq_notify(cq);
 		soft_ia_wake(cq->ia);
 	}
-	soft_cq_release(cq);
 }
 
 bool soft_skip_serve(struct soft_ia *ia)
@@ -422,7 +434,9 @@ bool soft_skip_serve(struct soft_ia *ia)
 	if (!atomic_load_explicit(&ia->late, memory_order_relaxed))
 		return false;
 	ia->round++;
-	while ((cq = soft_cq_hold_next(ia, cq_is_late)))
-		late_serve(cq);
+	while ((cq = soft_cq_hold_next(ia, cq_is_late))) {
+		soft_skip_try(cq);
+		soft_cq_release(cq);
+	}
 	return atomic_load_explicit(&ia->late, memory_order_relaxed);
 }

@@ -28,6 +28,14 @@ void soft_skip_pass(struct soft_cq *cq);
 /* The queue is about to be freed. Returns false if peers with skipped cells keep its memory. Poll lock. */
 bool soft_skip_fini(struct soft_cq *cq);
 
+/*
+ * Returns true if the next cell is reserved and not published, or if the ring's words are not what senders and owner make them.
+ * Looks without a lock, so the answer may be wrong when it comes.
+ */
+bool soft_skip_suspects(struct soft_cq *cq);
+/* soft_skip_look() where nobody polls, which tells whoever waits; it does nothing if a peer holds up a thread that polls. */
+void soft_skip_try(struct soft_cq *cq);
+
 /* Looks again at the rings that wait for a sender. Returns true if some still wait. Service thread. */
 bool soft_skip_serve(struct soft_ia *ia);
 

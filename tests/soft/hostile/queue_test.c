@@ -2,9 +2,16 @@
 /*
  * A peer that changes the number of requests in the victim's queue: some are hidden, or there are some that the victim has not
  * posted. What the victim decides by the number of its requests, it decides by its own count: a disconnect that has nothing to
- * wait for ends, and a request that cannot complete any more ends the connection.
+ * wait for ends, and a request that cannot complete any more ends the connection. And a peer that has left very much to execute: a
+ * call does a part of it.
+ *
+ * The program defines epoll_wait() in place of that of the C library, which it calls, so that it can hold the service thread.
  */
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
 
 #include "api.h"
 #include "hostile.h"
@@ -86,13 +93,100 @@ static void disconnect_with_a_hidden_request_ends(void)
 	others_are_served();
 }
 
+/* ------------------------------------------------------------------ much to execute */
+
+enum { REQUESTS = 32, PARTS = 16, LONG = PARTS * HOSTILE_DATA, MOST = 64 << 20 };
+
+/* The victim's memory. */
+struct target {
+	uint64_t addr;
+	uint32_t region;
+};
+
+static _Atomic bool frozen; /* the service thread does nothing, so no other thread executes what the program leaves */
+
+int epoll_wait(int fd, struct epoll_event *events, int most, int ms)
+{
+	int (*real)(int, struct epoll_event *, int, int);
+	int n;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "epoll_wait");
+	n = real(fd, events, most, ms);
+	while (atomic_load(&frozen))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	return n;
+}
+
+/* Leaves RDMA Writes, each of all its memory several times. */
+static void leave_much(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct target target;
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, where);
+	check_get(CHECK_PARENT, &target, sizeof(target));
+	for (uint32_t i = 0; i < REQUESTS; i++) {
+		struct soft_sqe *e = soft_port_sqe(h.own.port, &h.own.layout, i);
+
+		*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE, .n = PARTS, .len = LONG };
+		for (unsigned int part = 0; part < PARTS; part++)
+			e->sge[part] = (struct datp_sge){ HOSTILE_CONTEXT(1), 0, (uintptr_t)hostile_data, HOSTILE_DATA };
+		e->remote = (struct datp_rge){ target.region, 0, target.addr, LONG };
+	}
+	atomic_store(&h.own.port->sq_posted, REQUESTS);
+	hostile_mark_ready(&h);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+static uint32_t executed(void)
+{
+	DAT_EVENT event;
+
+	CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
+	return atomic_load(&((struct soft_ep *)victim.end.ep)->rport->sq_done);
+}
+
+static void call_executes_a_part_of_what_a_peer_has_left(void)
+{
+	struct target target;
+	uint32_t before = 0, now;
+
+	attacker = check_fork(leave_much, NULL);
+	victim_opens_as("soft0", LONG);
+	victim_tells(attacker);
+	victim_accepts();
+	target = (struct target){ (uintptr_t)victim.buf.mem, victim.buf.rmr_context };
+	atomic_store(&frozen, true);
+	check_put(attacker, &target, sizeof(target));
+	check_await(attacker);
+	while ((now = executed()) != before) {
+		CHECK((now - before) * (uint64_t)LONG <= MOST);
+		before = now;
+	}
+	CHECK_EQ_INT(now, REQUESTS);
+	atomic_store(&frozen, false);
+	others_are_served();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(hidden_request_of_a_strict_adapter_ends_the_connection),
 	CHECK_TEST(disconnect_does_not_wait_for_a_request_that_was_not_posted),
 	CHECK_TEST(disconnect_with_a_hidden_request_ends),
+	CHECK_TEST(call_executes_a_part_of_what_a_peer_has_left),
 	CHECK_END
 };
 
-static const struct check_suite suite = { .name = "miscounted requests", .teardown = api_close, .tests = tests };
+static void close_all(void)
+{
+	atomic_store(&frozen, false);
+	api_close();
+}
+
+static const struct check_suite suite = { .name = "requests of victim and attacker", .teardown = close_all, .tests = tests };
 
 CHECK_SUITES(&suite);

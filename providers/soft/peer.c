@@ -396,17 +396,19 @@ static bool peer_watch(struct soft_peer *peer)
 			     &peer->end_watch) == DATP_OK;
 }
 
-/* Gives a known peer a further sender ID and reference. Returns false if it has too many. ia.lock */
+/* Gives a known peer a further reference, and this sender ID if it has another one. Returns false if it has too many. ia.lock */
 static bool peer_again(struct soft_peer *peer, uint32_t sender_id)
 {
 	struct soft_ia *ia = peer->ia;
 
-	if (peer->sender_ids >= SENDER_IDS_MOST)
-		return false;
+	if (ia->peer_of_sender_id[sender_id] != peer) {
+		if (peer->sender_ids >= SENDER_IDS_MOST)
+			return false;
+		peer->sender_ids++;
+		ia->peer_of_sender_id[sender_id] = peer;
+		ia->sender_id_used[sender_id] = 1;
+	}
 	peer->users++;
-	peer->sender_ids++;
-	ia->peer_of_sender_id[sender_id] = peer;
-	ia->sender_id_used[sender_id] = 1;
 	return true;
 }
 

@@ -265,6 +265,38 @@ static void serve_rounds(int rounds)
 	}
 }
 
+enum { OFTEN = 5000 }; /* more connections than a peer may have sender IDs */
+
+static void come_often(void *arg)
+{
+	struct api_offer offer;
+	struct api_end own;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &offer, sizeof(offer));
+	api_open();
+	api_end_make(&own, NULL);
+	for (int i = 0; i < OFTEN; i++) {
+		api_connect_to(&own, &offer.address, offer.qual);
+		REQUIRE_DAT(dat_ep_disconnect(own.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		API_CONN_OVER(own.connect, own.ep);
+		REQUIRE_DAT(dat_ep_reset(own.ep), DAT_SUCCESS);
+	}
+	api_close();
+}
+
+static void honest_peer_may_connect_as_often_as_it_likes(void)
+{
+	pid_t honest = check_fork(come_often, NULL);
+	struct api_offer offer;
+
+	victim_opens();
+	api_offer_make(&offer, victim.cr_evd, NULL);
+	check_put(honest, &offer, sizeof(offer));
+	serve_rounds(OFTEN);
+	check_join(honest);
+}
+
 /* Whatever a process pretends to be, it costs this one few descriptors when it has no connection. */
 static void connections_that_have_ended_leave_few_descriptors(void)
 {
@@ -286,6 +318,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(later_peers_are_served),
 	CHECK_TEST(later_peers_are_served_by_mailboxes),
 	CHECK_TEST(slots_are_used_again),
+	CHECK_TEST(honest_peer_may_connect_as_often_as_it_likes),
 	CHECK_TEST(connections_that_have_ended_leave_few_descriptors),
 	CHECK_END
 };

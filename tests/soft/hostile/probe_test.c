@@ -94,7 +94,6 @@ static void answer_by_trap(void *arg)
 	hostile_accept(&h[0]);
 	trap_await();
 	check_signal(CHECK_PARENT);
-	hostile_await_confirmation(&h[0]);
 	trap_ends();
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_modify. Invariant: either all requested changes are made, or none. */
 #include "ep.h"
+#include <stddef.h>
+#include <string.h>
 
 #define QUIET (EP_IN(DAT_EP_STATE_UNCONNECTED) | EP_IN(DAT_EP_STATE_RESERVED) |			\
 	       EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) |					\
@@ -150,6 +152,16 @@ free_sq:
 	return err;
 }
 
+/* Copies all but the lock, which another thread may be taking: that of an adapter that is closed, for one of its EVDs (loan.c). */
+static void copy_of(struct datp_ep *copy, const struct datp_ep *ep)
+{
+	const size_t lock = offsetof(struct datp_ep, lock), behind = lock + sizeof ep->lock;
+
+	memset(copy, 0, sizeof *copy);
+	memcpy(copy, ep, lock);
+	memcpy((char *)copy + behind, (const char *)ep + behind, sizeof *ep - behind);
+}
+
 enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change)
 {
 	struct loan *loan = NULL;
@@ -160,7 +172,7 @@ enum datp_err ep_modify(struct datp_ep *ep, const struct ep_change *change)
 	if (err)
 		return err;
 	ep_await_unpinned(ep);
-	next = *ep;
+	copy_of(&next, ep);
 	err = mix(ep, change, &next, &loan);
 	if (err)
 		goto drop_loan;

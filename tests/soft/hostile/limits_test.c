@@ -87,10 +87,11 @@ static void broken_peers_do_not_use_up_the_log(enum fault fault, const char *lin
 	const char *said;
 
 	victim_meets(name_memory_that_is_not_there, NULL);
-	soft_ia(((struct soft_ep *)victim.end.ep)->base.obj.ia)->patience_ms = 20;
 	check_stderr_begin();
 	for (int i = 0; i < BROKEN_PEERS; i++) {
 		victim_accepts();
+		/* only now: before the first connection it is found out whether the kernel copies, and not for longer than that */
+		soft_ia(((struct soft_ep *)victim.end.ep)->base.obj.ia)->patience_ms = 20;
 		suffer(fault);
 		end_it();
 		check_signal(attacker);

@@ -14,6 +14,7 @@
 #include "bound.h"
 #include "errand.h"
 #include "peer.h"
+#include "pending.h"
 #include "xfer.h"
 #include <datp/timer.h>
 #include <stdlib.h>
@@ -208,6 +209,10 @@ static void append(struct soft_probe *probe, struct soft_socket *sock)
 	*at = sock;
 	sock->next_asking = NULL;
 	sock->probe = probe;
+	/* it is not the other side that is silent now */
+	datp_lock(&sock->ia->lock);
+	soft_pending_spoke(sock);
+	datp_unlock(&sock->ia->lock);
 }
 
 bool soft_probe_join(struct soft_socket *sock)

@@ -20,8 +20,6 @@
 
 #define UNUSED ((off_t)1 << 38) /* a place in the arena */
 
-#define NO_TRAP "userfaultfd(2) for faults of the kernel is not allowed (vm.unprivileged_userfaultfd)"
-
 enum { LEN = 65536, PAGE = 4096 };
 
 /* ------------------------------------------------------------------ the attacker */
@@ -56,16 +54,14 @@ static int file_of_region(void)
 
 static void attack(void *arg)
 {
-	bool of_region = *(const bool *)arg, trapped;
+	bool of_region = *(const bool *)arg;
 	uint64_t qual = victim_is_at();
 	pthread_t writer;
 
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, qual);
 	check_await(CHECK_PARENT);
-	trapped = trap_set();
-	check_put(CHECK_PARENT, &trapped, sizeof(trapped));
-	if (!trapped)
+	if (!trap_set_and_tell())
 		return;
 	target = of_region ? file_of_region() : h.their_fd;
 	REQUIRE(target >= 0);
@@ -101,14 +97,8 @@ static void victim_meets(const char *adapter, bool of_region)
 
 static void attacker_locks(void)
 {
-	bool trapped;
-
 	check_signal(attacker);
-	check_get(attacker, &trapped, sizeof(trapped));
-	if (!trapped) {
-		check_join(attacker);
-		check_skip(NO_TRAP);
-	}
+	trap_need(attacker);
 	check_await(attacker);
 	API_CONN_OVER(victim.end.connect, victim.end.ep);
 }
@@ -230,7 +220,7 @@ static bool has_stopped(void)
 static void needs_trap(void)
 {
 	if (!trap_set())
-		check_skip(NO_TRAP);
+		check_skip(TRAP_NONE);
 	trap_release();
 }
 

@@ -50,16 +50,13 @@ static void attack(void *arg)
 {
 	struct target target;
 	struct hostile h;
-	bool trapped;
 
 	(void)arg;
 	check_get(CHECK_PARENT, &target, sizeof(target));
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, target.qual);
 	check_await(CHECK_PARENT);
-	trapped = trap_set();
-	check_put(CHECK_PARENT, &trapped, sizeof(trapped));
-	if (!trapped)
+	if (!trap_set_and_tell())
 		return;
 	leave_request(&h, &target);
 	check_signal(CHECK_PARENT);
@@ -111,7 +108,6 @@ static void pair_make(void)
 static void request_waits(enum finder finder, bool read)
 {
 	struct target target;
-	bool trapped;
 
 	attacker = check_fork(attack, NULL);
 	victim_opens_as("soft-hasty", LEN);
@@ -121,11 +117,7 @@ static void request_waits(enum finder finder, bool read)
 	check_put(attacker, &target, sizeof(target));
 	victim_accepts();
 	check_signal(attacker);
-	check_get(attacker, &trapped, sizeof(trapped));
-	if (!trapped) {
-		check_join(attacker);
-		check_skip("userfaultfd(2) for faults of the kernel is not allowed (vm.unprivileged_userfaultfd)");
-	}
+	trap_need(attacker);
 	check_await(attacker);
 }
 

@@ -33,6 +33,25 @@ bool trap_set(void)
 	return true;
 }
 
+bool trap_set_and_tell(void)
+{
+	bool set = trap_set();
+
+	check_put(CHECK_PARENT, &set, sizeof(set));
+	return set;
+}
+
+void trap_need(pid_t attacker)
+{
+	bool set;
+
+	check_get(attacker, &set, sizeof(set));
+	if (set)
+		return;
+	check_join(attacker);
+	check_skip(TRAP_NONE);
+}
+
 void trap_await(void)
 {
 	struct pollfd fault = { .fd = faults, .events = POLLIN };

@@ -20,15 +20,11 @@ static struct hostile h[SOCKETS]; /* the attacker's */
 /* Sets the trap, and tells the victim whether there is one. */
 static bool trap_is_set(void)
 {
-	bool trapped;
-
 	for (int i = 0; i < SOCKETS; i++) {
 		hostile_make(&h[i], HOSTILE_GOOD, HOSTILE_NO_BELL);
 		h[i].probe = (uintptr_t)trap_at();
 	}
-	trapped = trap_set();
-	check_put(CHECK_PARENT, &trapped, sizeof(trapped));
-	return trapped;
+	return trap_set_and_tell();
 }
 
 static void trap_ends(void)
@@ -85,10 +81,12 @@ static void request_by_trap_often(void *arg)
 
 static void answer_by_trap(void *arg)
 {
+	uint64_t qual = victim_is_at();
+
 	(void)arg;
 	if (!trap_is_set())
 		return;
-	hostile_listen(&h[0], victim_is_at());
+	hostile_listen(&h[0], qual);
 	check_signal(CHECK_PARENT);
 	hostile_await_request(&h[0]);
 	hostile_accept(&h[0]);
@@ -101,18 +99,12 @@ static void answer_by_trap(void *arg)
 
 static void attack_begins(void (*attack)(void *arg), const char *adapter)
 {
-	bool trapped;
-
 	attacker = check_fork(attack, NULL);
 	victim_opens_as(adapter, 4096);
 	if (attack == answer_by_trap)
 		victim.qual = api_free_qual(victim.cr_evd);
 	victim_tells(attacker);
-	check_get(attacker, &trapped, sizeof(trapped));
-	if (!trapped) {
-		check_join(attacker);
-		check_skip("userfaultfd(2) for faults of the kernel is not allowed (vm.unprivileged_userfaultfd)");
-	}
+	trap_need(attacker);
 	check_await(attacker);
 }
 

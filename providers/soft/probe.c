@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out whether the kernel lets this process copy to and from the memory of the process at the other end of a socket: it reads
- * a word there that the peer has named. The peer can keep that from ending: by a page fault that does not end, or by holding a lock
- * of its address space. So an errand (errand.c) reads it, while the service thread serves others, and the message that brought the
- * introduction waits, with all that follow it on this socket. If there is no answer within the bound, the peer is treated as one of
- * which the kernel refuses copies.
+ * Finds out whether this process may copy to and from the memory of the process at the other end of a socket. Both have to be in
+ * the same PID namespace, and the kernel has to allow it: this reads a word there that the peer has named. The peer can keep that
+ * from ending: by a page fault that does not end, or by holding a lock of its address space. So an errand (errand.c) reads it,
+ * while the service thread serves others, and the message that brought the introduction waits, with all that follow it on this
+ * socket. If there is no answer within the bound, the peer is treated as one of which the kernel refuses copies.
  *
  * Invariant: at most one errand per process, among those that run and those that were left behind; so a process costs at most one
  * thread, however many sockets it makes.
@@ -17,7 +17,9 @@
 #include "pending.h"
 #include "xfer.h"
 #include <datp/timer.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RUN_MOST  32u	 /* so many run at the same time; the others wait for their turn */
@@ -46,11 +48,26 @@ struct soft_probe {
 	struct soft_probe *next; /* soft_ia.probes, in the order in which they began */
 };
 
+/*
+ * Returns true if the process is in the PID namespace of this one. A peer could stop a process of its own namespace by a signal,
+ * but none of the namespace above; so it must not be able to hold up a thread there by memory in which a page fault does not end.
+ * Where /proc does not tell, this returns false.
+ */
+static bool is_in_our_namespace(pid_t pid)
+{
+	struct stat ours, theirs;
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+	return !stat("/proc/self/ns/pid", &ours) && !stat(path, &theirs) && ours.st_ino == theirs.st_ino &&
+	       ours.st_dev == theirs.st_dev;
+}
+
 static void ask(struct soft_errand *errand)
 {
 	struct question *q = (struct question *)errand;
 
-	q->copies = soft_xfer_probe(q->pid, q->addr, q->expect);
+	q->copies = is_in_our_namespace(q->pid) && soft_xfer_probe(q->pid, q->addr, q->expect);
 }
 
 static void unlink_probe(struct soft_probe *probe)

@@ -2,11 +2,15 @@
 /*
  * An attacker has the victim execute a request whose memory at the attacker is under userfaultfd(2), so that the thread of the
  * victim that copies waits in the kernel until the attacker ends the fault. Meanwhile a window that this copy does not use is
- * freed, other connections are served, and a bind that ends the window through which the thread writes does not complete.
+ * freed, other connections are served, and a bind that ends the window through which the thread writes does not complete. An
+ * attacker in a PID namespace below that of the victim holds up no thread.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "hostile.h"
 #include "trap.h"
@@ -54,6 +58,34 @@ static void leave_request(struct hostile *h, const struct target *target)
 		atomic_store(&h->own.port->waits, 1);
 }
 
+/* Goes on in the first process of a new PID namespace. Returns false if the system does not allow that. */
+static bool goes_below(void)
+{
+	bool there = !unshare(CLONE_NEWPID);
+	int status;
+	pid_t pid;
+
+	check_put(CHECK_PARENT, &there, sizeof(there));
+	if (!there)
+		return false;
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (pid) /* this process waits only; it cannot fork any more, as a sanitizer would at its end */
+		_exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	return true;
+}
+
+static void attack_leaves_request(struct hostile *h, const struct target *target)
+{
+	hostile_make(h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(h, target->qual);
+	check_await(CHECK_PARENT);
+	if (!trap_set_and_tell())
+		_exit(0);
+	leave_request(h, target);
+	check_signal(CHECK_PARENT);
+}
+
 static void attack(void *arg)
 {
 	struct target target;
@@ -61,13 +93,7 @@ static void attack(void *arg)
 
 	(void)arg;
 	check_get(CHECK_PARENT, &target, sizeof(target));
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	hostile_connect(&h, target.qual);
-	check_await(CHECK_PARENT);
-	if (!trap_set_and_tell())
-		return;
-	leave_request(&h, &target);
-	check_signal(CHECK_PARENT);
+	attack_leaves_request(&h, &target);
 	trap_await();
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
@@ -77,6 +103,20 @@ static void attack(void *arg)
 		check_await(CHECK_PARENT);
 	}
 	trap_release();
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+static void attack_from_below(void *arg)
+{
+	struct target target;
+	struct hostile h;
+
+	(void)arg;
+	if (!goes_below())
+		return;
+	check_get(CHECK_PARENT, &target, sizeof(target));
+	attack_leaves_request(&h, &target);
 	check_await(CHECK_PARENT);
 	hostile_close(&h);
 }
@@ -113,13 +153,17 @@ static void *execute(void *arg)
 	return NULL;
 }
 
-/* Has a thread of the victim wait for the attacker, while it executes that request. */
-static void thread_waits(int op, bool polls)
+static void attacker_begins(void (*run)(void *))
+{
+	atomic_store(&over, false);
+	attacker = check_fork(run, NULL);
+}
+
+/* A thread of the victim executes the request of the attacker. */
+static void thread_executes(int op, bool polls)
 {
 	static struct target target;
 
-	atomic_store(&over, false);
-	attacker = check_fork(attack, NULL);
 	victim_opens_as("soft-hasty", LEN);
 	memset(&pair, 0, sizeof(pair));
 	api_pair_make(&pair, NULL);
@@ -135,6 +179,13 @@ static void thread_waits(int op, bool polls)
 	trap_need(attacker);
 	check_await(attacker);
 	REQUIRE(pthread_create(&stuck, NULL, execute, &target) == 0);
+}
+
+/* Has that thread wait for the attacker. */
+static void thread_waits(int op, bool polls)
+{
+	attacker_begins(attack);
+	thread_executes(op, polls);
 	check_await(attacker);
 }
 
@@ -225,11 +276,51 @@ static void bind_waits_for_a_thread_that_writes_through_the_window(void)
 	attacker_ends();
 }
 
+/* The attacker does not copy for the victim either, so its connection ends. */
+static void does_not_wait_for_an_attacker_below(int op, bool polls)
+{
+	struct timespec until;
+	bool there;
+
+	attacker_begins(attack_from_below);
+	check_get(attacker, &there, sizeof(there));
+	if (!there) {
+		check_join(attacker);
+		check_skip("the system does not let this process make a PID namespace");
+	}
+	thread_executes(op, polls);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)(check_patience_ms() / 1000);
+	REQUIRE(pthread_timedjoin_np(stuck, NULL, &until) == 0);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	CHECK_EQ_INT(((unsigned char *)buf.mem)[LEN - 1], 0x55);
+	victim_serves_others();
+	attacker_ends();
+}
+
+static void thread_that_posts_does_not_wait_for_an_attacker_in_a_pid_namespace_below(void)
+{
+	does_not_wait_for_an_attacker_below(DATP_RDMA_WRITE, false);
+}
+
+static void thread_that_polls_does_not_wait_for_an_attacker_in_a_pid_namespace_below(void)
+{
+	does_not_wait_for_an_attacker_below(DATP_RDMA_WRITE, true);
+}
+
+static void thread_that_reads_does_not_wait_for_an_attacker_in_a_pid_namespace_below(void)
+{
+	does_not_wait_for_an_attacker_below(DATP_READ_RMR, false);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(window_of_the_index_of_the_attackers_window_is_freed),
 	CHECK_TEST(others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up),
 	CHECK_TEST(others_are_served_when_attempts_end_that_share_the_queue_of_a_thread),
 	CHECK_TEST(bind_waits_for_a_thread_that_writes_through_the_window),
+	CHECK_TEST(thread_that_posts_does_not_wait_for_an_attacker_in_a_pid_namespace_below),
+	CHECK_TEST(thread_that_polls_does_not_wait_for_an_attacker_in_a_pid_namespace_below),
+	CHECK_TEST(thread_that_reads_does_not_wait_for_an_attacker_in_a_pid_namespace_below),
 	CHECK_END
 };
 

@@ -3,6 +3,7 @@
 #ifndef SOFT_OWED_H
 #define SOFT_OWED_H
 
+#include "providers/common/base/turn.h"
 #include "soft.h"
 
 /*
@@ -16,8 +17,20 @@ static inline bool soft_ep_try(struct soft_ep *ep)
 }
 
 /*
- * The same for the poll lock of a queue: its holder may wait for the lock of an endpoint, or make such a copy. On the service
- * thread this returns false if the lock is not free within a moment.
+ * Releases the EP lock after requests of a peer may have been executed. If some are left, which may be so each time, a thread that
+ * sleeps on the lock gets it before this one can take it again, to disconnect for instance.
+ */
+static inline void soft_ep_leave(struct soft_ep *ep)
+{
+	if (ep->rest[false] || ep->rest[true])
+		datp_unlock_in_turn(&ep->base.lock);
+	else
+		datp_unlock(&ep->base.lock);
+}
+
+/*
+ * As soft_ep_try(), for the poll lock of a queue: its holder may wait for the lock of an endpoint, or make such a copy. On the
+ * service thread this returns false if the lock is not free within a moment.
  */
 bool soft_cq_try(struct soft_cq *cq);
 

@@ -107,7 +107,7 @@ static bool execute_all(struct soft_ia *ia)
 		/* type-stable memory: if the endpoint has been freed meanwhile, it is not open, or belongs to another adapter */
 		if (ep->open && ep->base.obj.ia == &ia->base)
 			execute_locked(ep);
-		datp_unlock(&ep->base.lock);
+		soft_ep_leave(ep);
 	}
 	return left;
 }

@@ -418,7 +418,7 @@ static bool cell_take(struct soft_cq *cq, struct soft_cell *cell, struct datp_co
 		message_take(ep, cell, out, n);
 	else if (mine)
 		taken = announced_take(cq, ep, SOFT_ONCE(cell->msg));
-	datp_unlock(&ep->base.lock);
+	soft_ep_leave(ep);
 	if (!mine)
 		soft_cell_drop(cq->ia, cell);
 	return taken;
@@ -538,7 +538,7 @@ static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side si
 			soft_exec_run(ep, true);
 		soft_sq_reap(ep);
 	}
-	datp_unlock(&ep->base.lock);
+	soft_ep_leave(ep);
 	return again;
 }
 

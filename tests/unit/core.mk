@@ -8,6 +8,7 @@ libcore_null_la_SOURCES = tests/unit/core_null.c tests/unit/core_null.h
 libcore_null_la_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 CORE_NULL_TESTS = \
 	tests/unit/core_bias_test \
+	tests/unit/core_lock_test \
 	tests/unit/core_fork_test \
 	tests/unit/core_ia_test \
 	tests/unit/core_lmr_table_test \
@@ -22,6 +23,9 @@ TESTS += $(CORE_NULL_TESTS)
 tests_unit_core_bias_test_SOURCES = tests/unit/core_bias_test.c
 tests_unit_core_bias_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_bias_test_LDADD = $(CORE_TEST_LIBS)
+tests_unit_core_lock_test_SOURCES = tests/unit/core_lock_test.c
+tests_unit_core_lock_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
+tests_unit_core_lock_test_LDADD = $(CORE_TEST_LIBS)
 tests_unit_core_fork_test_SOURCES = tests/unit/core_fork_test.c
 tests_unit_core_fork_test_CPPFLAGS = $(CORE_TEST_CPPFLAGS)
 tests_unit_core_fork_test_LDADD = $(CORE_TEST_LIBS)

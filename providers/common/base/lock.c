@@ -4,14 +4,18 @@
  * sleeps on it, so a thread that unlocks and finds LOCK_HELD need not make a system call.
  */
 #include "lock.h"
-
+#include "turn.h"
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef LOCK_SPINS
 #define LOCK_SPINS 100
 #endif
+
+#define TURN_NAPS   2000	/* for so many naps a thread that was woken is awaited */
+#define TURN_NAP_NS 50000
 
 static inline void relax(void)
 {
@@ -20,9 +24,9 @@ static inline void relax(void)
 #endif
 }
 
-static void futex(_Atomic uint32_t *word, int op, uint32_t value)
+static long futex(_Atomic uint32_t *word, int op, uint32_t value)
 {
-	syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
 /* Changes the word from one value to another. acquire: as in datp_lock() */
@@ -75,4 +79,16 @@ void datp_lock_slow(_Atomic uint32_t *lock)
 void datp_unlock_slow(_Atomic uint32_t *lock)
 {
 	futex(lock, FUTEX_WAKE, 1);
+}
+
+DATP_API void datp_unlock_in_turn(_Atomic uint32_t *lock)
+{
+	const struct timespec nap = { .tv_nsec = TURN_NAP_NS };
+
+	/* release: as in datp_unlock(). Nobody may sleep on the lock though the word says so */
+	if (atomic_exchange_explicit(lock, LOCK_FREE, memory_order_release) != LOCK_SLEPT_ON || futex(lock, FUTEX_WAKE, 1) != 1)
+		return;
+	/* relaxed: a hint; whoever takes the lock acquires */
+	for (int i = 0; i < TURN_NAPS && atomic_load_explicit(lock, memory_order_relaxed) == LOCK_FREE; i++)
+		nanosleep(&nap, NULL);
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Locks without a bias: a thread that sleeps on one gets its turn before the holder can take the lock again. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "providers/common/base/lock.h"
+#include "providers/common/base/turn.h"
+
+#define TURNS 50
+
+static _Atomic uint32_t lock;
+static _Atomic pid_t sleeper;
+static _Atomic bool leaves;
+
+static void *take_and_keep(void *arg)
+{
+	sleeper = gettid();
+	datp_lock(&lock);
+	while (!leaves)
+		check_nap();
+	datp_unlock(&lock);
+	return arg;
+}
+
+static void sleeper_gets_the_lock_before_its_holder_takes_it_again(void)
+{
+	for (int i = 0; i < TURNS; i++) {
+		pthread_t thread;
+
+		sleeper = 0;
+		leaves = false;
+		datp_lock(&lock);
+		REQUIRE_EQ_INT(pthread_create(&thread, NULL, take_and_keep, NULL), 0);
+		CHECK_SOON(sleeper && lock == LOCK_SLEPT_ON && check_sleeps(sleeper));
+		datp_unlock_in_turn(&lock);
+		CHECK(!datp_trylock(&lock));
+		leaves = true;
+		pthread_join(thread, NULL);
+		CHECK_EQ_INT(lock, LOCK_FREE);
+	}
+}
+
+static void nobody_is_awaited_if_nobody_sleeps(void)
+{
+	datp_lock(&lock);
+	datp_unlock_in_turn(&lock);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+	lock = LOCK_SLEPT_ON; /* so it is while the last one that has slept holds it */
+	datp_unlock_in_turn(&lock);
+	CHECK_EQ_INT(lock, LOCK_FREE);
+}
+
+static const struct check_test tests[] = { CHECK_TEST(sleeper_gets_the_lock_before_its_holder_takes_it_again),
+					   CHECK_TEST(nobody_is_awaited_if_nobody_sleeps), CHECK_END };
+
+static const struct check_suite suite = { .name = "libdatp locks", .tests = tests };
+
+CHECK_SUITES(&suite);

@@ -311,15 +311,17 @@ soft_plain_take_locked(struct soft_ep *ep, const struct soft_cell *cell, struct 
 	const struct soft_posted *sink;
 	struct datp_wqe *wqe;
 
-	soft_answer_expect(&soft_evd(evd)->cq, ep);
 	/*
 	 * acquire: if the list is empty, whoever took the last entry has given its work request
 	 * back. While we hold both locks, no completion of this endpoint's receives is added
 	 */
 	if (ep->base.recv_evd != evd ||
 	    atomic_load_explicit(&evd->queued, memory_order_acquire) ||
-	    !soft_plain_next_locked(ep, cell->gen) ||
-	    !soft_payload_get(ep->peer, cell, &payload))
+	    !soft_plain_next_locked(ep, cell->gen))
+		return false;
+	/* the connection is open, so the peer's ring is mapped, which this looks at */
+	soft_answer_expect(&soft_evd(evd)->cq, ep);
+	if (!soft_payload_get(ep->peer, cell, &payload))
 		return false;
 	sink = soft_plain_sink_locked(ep, payload.len);
 	if (!sink)

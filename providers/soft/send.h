@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void soft_answer_own(struct soft_cq
 /*
  * Called when a message of this endpoint has arrived. If the previous message was answered, this one probably
  * will be, and so will the next one, which most likely comes from the same sender, in the cell behind that. If an
- * endpoint only receives, this leaves the guesses that were made for other endpoints alone. Poll lock, EP lock.
+ * endpoint only receives, this leaves the guesses that were made for other endpoints alone. Poll lock, EP lock, open.
  */
 static inline __attribute__((always_inline)) void soft_answer_expect(struct soft_cq *cq,
 								     struct soft_ep *ep)

@@ -213,6 +213,7 @@ static void teardown_release(struct soft_ep *ep, bool quiet)
 	soft_peer_unmap_locked(peer, ep->rring);
 	soft_peer_unmap_locked(peer, ep->rrequest);
 	ep->rport = NULL;
+	ep->rring = ep->rrequest = NULL;
 	ep->peer = NULL;
 	/* on the passive side before the peer's RTU: later messages over this socket do not concern the endpoint */
 	if (ep->socket) {

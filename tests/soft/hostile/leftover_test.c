@@ -2,10 +2,11 @@
 /*
  * An attacker writes into the parts of the victim's arena that are not in use yet, and goes. The victim puts them to use for later
  * peers: queues, ports, mailboxes, regions and windows. All of these work. And what it has used of the victim's descriptors is
- * given back.
+ * given back. A message that it sends over a connection that has ended is dropped.
  */
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "hostile.h"
@@ -111,6 +112,24 @@ static void come_as_many(void *arg)
 		msg.why = DAT_CONNECTION_EVENT_DISCONNECTED;
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
 	}
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+/* Sends a message over a connection that it has ended. */
+static void send_late(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, where);
+	check_await(CHECK_PARENT);
+	hostile_hangup(&h);
+	check_await(CHECK_PARENT);
+	hostile_publish(&h, hostile_reserve(&h));
+	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
 	hostile_close(&h);
 }
@@ -314,12 +333,42 @@ static void connections_that_have_ended_leave_few_descriptors(void)
 	check_join(attacker);
 }
 
+static bool is_mapped(const void *page)
+{
+	return !msync((void *)((uintptr_t)page & ~(uintptr_t)(PAGE - 1)), PAGE, MS_ASYNC);
+}
+
+/* The victim has sent to the attacker, and has unmapped the attacker's ring. */
+static void message_of_a_connection_that_has_ended_is_dropped(void)
+{
+	pid_t attacker = check_fork(send_late, NULL);
+	const struct soft_ring *ring;
+	DAT_EVENT event;
+
+	victim_opens();
+	victim_tells(attacker);
+	victim_accepts();
+	ring = ((struct soft_ep *)victim.end.ep)->rring;
+	REQUIRE_DAT(api_send(victim.end.ep, &victim.buf, 0, 8, 1, 0), DAT_SUCCESS);
+	API_DTO(victim.end.request, victim.end.ep, 1, DAT_DTO_SUCCESS, 8);
+	check_signal(attacker);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	REQUIRE_SOON(!is_mapped(ring));
+	check_signal(attacker);
+	check_await(attacker);
+	CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
+	victim_serves_others();
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(later_peers_are_served),
 	CHECK_TEST(later_peers_are_served_by_mailboxes),
 	CHECK_TEST(slots_are_used_again),
 	CHECK_TEST(honest_peer_may_connect_as_often_as_it_likes),
 	CHECK_TEST(connections_that_have_ended_leave_few_descriptors),
+	CHECK_TEST(message_of_a_connection_that_has_ended_is_dropped),
 	CHECK_END
 };
 

@@ -10,6 +10,7 @@
 #include "errand.h"
 #include "bound.h"
 #include "stay.h"
+#include <datp/timer.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -85,6 +86,18 @@ bool soft_errand_leave(struct soft_errand *errand)
 		return false;
 	pthread_detach(errand->thread);
 	return true;
+}
+
+void soft_errand_wait(struct soft_errand *errand, uint64_t us)
+{
+	uint64_t now = datp_clock_us(), until = now + us;
+
+	for (; !soft_errand_is_done(errand) && now < until; now = datp_clock_us()) {
+		const struct timespec rest = { .tv_sec = (time_t)((until - now) / 1000000),
+					       .tv_nsec = (long)((until - now) % 1000000) * 1000 };
+
+		syscall(SYS_futex, &errand->state, FUTEX_WAIT_PRIVATE, ERRAND_RUNS, &rest, NULL, 0);
+	}
 }
 
 bool soft_errand_await(struct soft_errand *errand, const struct soft_ia *ia)

@@ -30,6 +30,8 @@ bool soft_errand_is_done(struct soft_errand *errand);
  * plugin cannot be kept in memory for it.
  */
 bool soft_errand_leave(struct soft_errand *errand);
+/* Waits for it, so many microseconds at most. It goes on if it is not done then. */
+void soft_errand_wait(struct soft_errand *errand, uint64_t us);
 /* Waits within the bound of the adapter. Returns true if it is done; otherwise it has been left behind. */
 bool soft_errand_await(struct soft_errand *errand, const struct soft_ia *ia);
 /* Returns true if an errand that was left behind has ended meanwhile. */

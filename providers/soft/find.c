@@ -4,14 +4,21 @@
  *
  * A peer can have these very long, and it can hold the kernel's lock of one of its directories there, as that of any directory: by
  * reading it into memory in which it keeps a page fault from ending, while another of its threads tries to make a name in it.
- * Whoever then opens a name there waits in the kernel, and no signal ends that. So an errand (errand.c) does that, the finder. If
- * it has to be left behind, no region of that peer is looked for any more.
+ * Whoever then opens a name there waits in the kernel, and no signal ends that. So an errand (errand.c) does that, the finder. A
+ * peer has one at a time. Whoever has started it waits for it only for a while, because that thread has the EP lock, and maybe the
+ * poll lock of a queue; a later access to the region finds the answer.
+ *
+ * Invariant: the searches for one peer take a quarter of the bound, and a SEARCH_SHARE-th of the time in the long run, and calls
+ * wait no longer than that for them, whatever the peer does. While nothing is left of this budget, its regions are not looked for.
+ * A search takes some 100 us where the peer is an ordinary program.
  */
 #define _GNU_SOURCE
 #include "find.h"
 #include "arena.h"
 #include "errand.h"
 #include "pages.h"
+#include "soft.h"
+#include <datp/timer.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,13 +30,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define SEARCH_MS 30u /* of processor time, for the search among the peer's descriptors; enough for thousands of them */
+#define SEARCH_MS	30u	 /* of processor time, for the search among the peer's descriptors; enough for thousands of them */
+#define SEARCH_SHARE	10u
+#define SEARCH_MOST_US	1000000u
+#define SEARCH_KEPT_US	1000000u /* an answer that nobody has taken for so long is forgotten */
 
 struct soft_finder {
 	struct soft_errand errand;
 	pid_t pid;
-	uint64_t addr, len;
-	int flags;
+	struct soft_sought sought;
+	uint64_t took_us;
 	bool unsealed;
 	dev_t device; /* where else than there a file is looked for only if `unsealed` */
 	int fd;
@@ -155,12 +165,11 @@ static int open_backing(pid_t pid, int flags, const struct soft_backing *backing
 
 /* ---- the finder ---- */
 
-static void find(struct soft_errand *errand)
+static void find(struct soft_finder *f)
 {
-	struct soft_finder *f = (struct soft_finder *)errand;
 	struct soft_backing backing;
 
-	if (!soft_pages_backing(f->pid, f->addr, f->len, &backing))
+	if (!soft_pages_backing(f->pid, f->sought.addr, f->sought.len, &backing))
 		return;
 	backing.unsealed = f->unsealed;
 	/*
@@ -169,8 +178,17 @@ static void find(struct soft_errand *errand)
 	 */
 	if (!f->unsealed && backing.dev != f->device)
 		return;
-	f->fd = open_backing(f->pid, f->flags, &backing);
-	f->offset = backing.offset + (f->addr - backing.start);
+	f->fd = open_backing(f->pid, f->sought.flags, &backing);
+	f->offset = backing.offset + (f->sought.addr - backing.start);
+}
+
+static void run(struct soft_errand *errand)
+{
+	struct soft_finder *f = (struct soft_finder *)errand;
+	uint64_t began = datp_clock_us();
+
+	find(f);
+	f->took_us = datp_clock_us() - began;
 }
 
 static void close_found(struct soft_errand *errand)
@@ -181,29 +199,130 @@ static void close_found(struct soft_errand *errand)
 		close(f->fd);
 }
 
-int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, uint64_t *offset)
+static struct soft_finder *finder_new(struct soft_peer *peer, const struct soft_sought *sought)
 {
-	struct soft_finder *f = atomic_load_explicit(&peer->hides, memory_order_relaxed) ? NULL : calloc(1, sizeof *f);
+	struct soft_finder *f = calloc(1, sizeof *f);
 	struct stat st;
-	int fd = -1;
 
 	if (!f)
-		return -1;
-	*f = (struct soft_finder){ .errand = { .run = find, .undo = close_found, .done_fd = -1 }, .pid = peer->process.pid,
-				   .addr = addr, .len = len, .flags = flags, .fd = -1,
-				   .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
+		return NULL;
+	*f = (struct soft_finder){ .errand = { .run = run, .undo = close_found, .done_fd = -1 }, .pid = peer->process.pid,
+				   .sought = *sought, .fd = -1, .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
 	f->device = fstat(peer->ia->arena->fd, &st) == 0 ? st.st_dev : 0;
-	if (!soft_errand_start(&f->errand)) {
-		free(f);
-		return -1;
+	if (soft_errand_start(&f->errand))
+		return f;
+	free(f);
+	return NULL;
+}
+
+/* ---- the search ---- */
+
+/* Returns how long the next search may be waited for; 0: none may begin. search.lock */
+static uint64_t left_us_locked(struct soft_search *search, const struct soft_ia *ia)
+{
+	const uint64_t most = (uint64_t)ia->patience_ms * 1000 / 4;
+	uint64_t now = datp_clock_us(), back = (now - search->used_at_us) / SEARCH_SHARE;
+
+	search->used_us -= back < search->used_us ? back : search->used_us;
+	search->used_at_us = now;
+	return search->used_us < most ? most - search->used_us : 0;
+}
+
+/* Takes the answer from the finder, which is done. search.lock */
+static struct soft_finder *answer_take_locked(struct soft_search *search)
+{
+	struct soft_finder *f = search->finder;
+
+	search->finder = NULL;
+	search->answered_us = 0;
+	/* not more, because this process may have been stopped meanwhile */
+	search->used_us += f->took_us < SEARCH_MOST_US ? f->took_us : SEARCH_MOST_US;
+	return f;
+}
+
+/* Returns true if an answer has waited for too long, which was given for a region that is not accessed any more. search.lock */
+static bool is_forgotten_locked(struct soft_search *search)
+{
+	if (!search->answered_us)
+		search->answered_us = datp_clock_us();
+	return datp_clock_us() - search->answered_us > SEARCH_KEPT_US;
+}
+
+/*
+ * Returns the finder if it has the answer for this region. *wait_us: a finder has been started, which is to be awaited for so long.
+ * *old is one whose answer is to be dropped. search.lock
+ */
+static struct soft_finder *search_locked(struct soft_peer *peer, const struct soft_sought *sought, uint64_t *wait_us,
+					 struct soft_finder **old)
+{
+	struct soft_search *search = &peer->search;
+
+	if (search->finder) {
+		if (search->awaited || !soft_errand_is_done(&search->finder->errand))
+			return NULL;
+		if (search->finder->sought.context == sought->context)
+			return answer_take_locked(search);
+		if (!is_forgotten_locked(search))
+			return NULL;
+		*old = answer_take_locked(search);
 	}
-	if (soft_errand_await(&f->errand, peer->ia)) {
-		fd = f->fd;
-		*offset = f->offset;
-	} else {
-		/* one for each of our threads that looks at this moment; relaxed: whoever does not see it waits as well */
-		atomic_store_explicit(&peer->hides, true, memory_order_relaxed);
-	}
+	*wait_us = left_us_locked(search, peer->ia);
+	search->finder = *wait_us ? finder_new(peer, sought) : NULL;
+	search->awaited = search->finder;
+	return NULL;
+}
+
+/* Waits for the finder that this thread has started. Returns it if it has the answer. */
+static struct soft_finder *search_await(struct soft_search *search, uint64_t wait_us)
+{
+	struct soft_finder *f;
+
+	soft_errand_wait(&search->finder->errand, wait_us); /* nobody else takes it meanwhile */
+	datp_lock(&search->lock);
+	search->awaited = false;
+	f = soft_errand_is_done(&search->finder->errand) ? answer_take_locked(search) : NULL;
+	datp_unlock(&search->lock);
+	return f;
+}
+
+static void drop(struct soft_finder *f)
+{
+	if (!f)
+		return;
+	if (soft_errand_is_done(&f->errand))
+		close_found(&f->errand);
 	soft_errand_end(&f->errand);
-	return fd;
+}
+
+enum soft_find_end soft_find(struct soft_peer *peer, const struct soft_sought *sought, int *fd, uint64_t *offset)
+{
+	struct soft_finder *f, *old = NULL;
+	uint64_t wait_us = 0;
+	bool started;
+
+	datp_lock(&peer->search.lock);
+	f = search_locked(peer, sought, &wait_us, &old);
+	started = wait_us && peer->search.finder;
+	datp_unlock(&peer->search.lock);
+	drop(old);
+	if (started)
+		f = search_await(&peer->search, wait_us);
+	if (!f)
+		return SOFT_FIND_LATER;
+	*fd = f->fd;
+	*offset = f->offset;
+	soft_errand_end(&f->errand);
+	return *fd >= 0 ? SOFT_FOUND : SOFT_FOUND_NONE;
+}
+
+void soft_find_fini(struct soft_peer *peer)
+{
+	struct soft_finder *f = peer->search.finder;
+
+	if (!f)
+		return;
+	if (!soft_errand_leave(&f->errand) && !soft_errand_is_done(&f->errand))
+		(void)soft_errand_await(&f->errand, peer->ia);
+	drop(f);
+	peer->search.finder = NULL;
 }

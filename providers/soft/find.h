@@ -3,13 +3,38 @@
 #ifndef SOFT_FIND_H
 #define SOFT_FIND_H
 
-#include "soft.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct soft_finder;
+struct soft_peer;
+
+/* The search for the regions of one peer. */
+struct soft_search {
+	_Atomic uint32_t lock; /* a leaf; it protects what follows */
+	struct soft_finder *finder;
+	bool awaited;		/* a thread waits for the finder, and takes its answer */
+	uint64_t answered_us;	/* when the finder was seen to have an answer, which nobody has taken; or 0 */
+	uint64_t used_us;	/* how much of the budget has been used */
+	uint64_t used_at_us;	/* when that was so */
+};
+
+/* A region that is looked for: what the peer has mapped, shared, at a range of its addresses. */
+struct soft_sought {
+	uint32_t context;
+	uint64_t addr, len;
+	int flags; /* O_RDWR or O_RDONLY */
+};
+
+enum soft_find_end { SOFT_FOUND, SOFT_FOUND_NONE, SOFT_FIND_LATER };
 
 /*
- * Opens the file that a peer has mapped, shared, at a range of its addresses, if it may be mapped here. flags: O_RDWR or O_RDONLY.
- * Returns the descriptor, and sets *offset to the place of the range in the file; or returns -1. This takes a few system calls, and
- * at most the bound if the peer holds them up.
+ * Opens the file of a region, if it may be mapped here: *fd, and *offset is the place of the range in the file. Returns
+ * SOFT_FIND_LATER if that is not known yet: ask again when the region is accessed again. How long this waits is limited, for all
+ * calls together, by the budget of the peer.
  */
-int soft_find(struct soft_peer *peer, uint64_t addr, uint64_t len, int flags, uint64_t *offset);
+enum soft_find_end soft_find(struct soft_peer *peer, const struct soft_sought *sought, int *fd, uint64_t *offset);
+/* No connection has the peer any more: ends its search. */
+void soft_find_fini(struct soft_peer *peer);
 
 #endif

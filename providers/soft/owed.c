@@ -25,19 +25,23 @@
 #include "setup.h"
 #include "tick.h"
 
-#define MOMENT_US 1000 /* a copy that nobody holds up rarely takes longer */
-#define AGAIN_US  100  /* the service thread has waited for the lock before */
+#define MOMENT_US 1000	/* a copy that nobody holds up rarely takes longer */
+#define AGAIN_US  100	/* the service thread has waited for the lock before */
+#define LONG_US	  20000 /* whatever else the holder does is over by then, unless the peer has left it very much to do */
 
-/* `copying`: the record of the lock's holder, which is waited for as long as it makes no copy; or NULL. */
+/* `copying`: the record of the lock's holder, which is waited for longer while it makes no copy; or NULL. */
 static bool try_for_a_moment(const struct soft_ia *ia, _Atomic uint32_t *lock, const struct soft_copying *copying)
 {
 	bool again = !soft_progress_inside(ia) && ia->owes_now;
-	uint64_t until = datp_clock_us() + (again ? AGAIN_US : MOMENT_US);
+	uint64_t began = datp_clock_us(), moment = again ? AGAIN_US : MOMENT_US;
 
 	for (unsigned int i = 1;; i++) {
+		uint64_t waited;
+
 		if (datp_bias_trylock(lock))
 			return true;
-		if (datp_clock_us() >= until && (!copying || soft_copying_stands(copying)))
+		waited = datp_clock_us() - began;
+		if (waited >= moment && (waited >= LONG_US || !copying || soft_copying_stands(copying)))
 			return false;
 		soft_exec_nap(i);
 	}

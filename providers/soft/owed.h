@@ -8,7 +8,7 @@
 
 /*
  * Takes the EP lock. On the service thread this returns false, without the lock, if its holder makes a copy that the peer can hold
- * up (copying.h), and does not end it within a moment.
+ * up (copying.h), and does not end it within a moment, or does anything else for much longer than it usually takes.
  */
 bool soft_ep_try_slow(struct soft_ep *ep);
 static inline bool soft_ep_try(struct soft_ep *ep)

@@ -23,7 +23,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHARE_ROOM (1ull << 40) /* how much of one peer is mapped at most, so that address space is left for all else */
+/* How much of one peer is mapped at most, and how many of its regions, so that address space and mappings are left for all else. */
+#define SHARE_ROOM (1ull << 40)
+#define SHARE_MOST 2048u
+#define SHARE_ALL  16384u /* and how many of all peers */
 
 #ifndef SWEEP_SPINS
 #define SWEEP_SPINS 8 /* how often to yield to a thread that uses a share; after that the tick looks again */
@@ -84,13 +87,32 @@ static bool share_map(struct soft_peer *peer, struct soft_share *share, int fd, 
 	return true;
 }
 
+/* Finds the file of a region, and maps that. Returns false if it is not known yet where the file is. */
+static bool share_find(struct soft_peer *peer, struct soft_share *share)
+{
+	const struct soft_sought sought = { share->context, share->addr, share->len, share->writable ? O_RDWR : O_RDONLY };
+	uint64_t offset;
+	int fd;
+
+	switch (soft_find(peer, &sought, &fd, &offset)) {
+	case SOFT_FIND_LATER:
+		return false;
+	case SOFT_FOUND:
+		(void)share_map(peer, share, fd, offset);
+		close(fd);
+		break;
+	case SOFT_FOUND_NONE:
+		break;
+	}
+	return true;
+}
+
+/* Returns the share of a region, or NULL if there is none yet. It is not mapped if it cannot be. */
 static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 {
 	struct soft_mr *mr = &peer->mr[SOFT_MR_INDEX(context)];
 	struct soft_share *share = calloc(1, sizeof *share);
-	uint64_t offset;
 	uint32_t priv;
-	int fd = -1;
 
 	if (!share)
 		return NULL;
@@ -104,11 +126,9 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 		soft_whole_pages(&share->addr, &share->len);
 		share->writable = priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG; /* without that right the file is sealed against writing */
 	}
-	if (share->len)
-		fd = soft_find(peer, share->addr, share->len, share->writable ? O_RDWR : O_RDONLY, &offset);
-	if (fd >= 0) {
-		(void)share_map(peer, share, fd, offset);
-		close(fd);
+	if (share->len && !share_find(peer, share)) {
+		free(share);
+		return NULL;
 	}
 	/* relaxed: the owner reads it after it has seen the end of the execution lock's holding by this thread */
 	atomic_fetch_or_explicit(&mr->priv, SOFT_MR_MAPPED, memory_order_relaxed);
@@ -150,17 +170,26 @@ static void share_add_locked(struct soft_peer *peer, struct soft_share *share)
 	atomic_store_explicit(&share->next, atomic_load_explicit(bucket, memory_order_relaxed), memory_order_release);
 	/* release: publishes it to soft_share_known() */
 	atomic_store_explicit(bucket, share, memory_order_release);
+	peer->share_count++;
 }
 
-/* Returns the region's share, with a reference; creates it if there is none. */
+/* Returns true if one more region of the peer may be mapped. A few more may be if several threads ask. share_lock */
+static bool share_may_be_added_locked(const struct soft_peer *peer)
+{
+	return peer->share_count < SHARE_MOST && atomic_load_explicit(&peer->ia->shares, memory_order_relaxed) < SHARE_ALL;
+}
+
+/* Returns the region's share, with a reference; creates it if there is none. Returns NULL if that is not possible, or not yet. */
 static struct soft_share *share_get(struct soft_peer *peer, uint32_t context)
 {
 	struct soft_share *share, *other;
+	bool may;
 
 	datp_lock(&peer->share_lock);
 	share = share_find_locked(peer, context);
+	may = share_may_be_added_locked(peer);
 	datp_unlock(&peer->share_lock);
-	if (share)
+	if (share || !may)
 		return share;
 	share = share_new(peer, context);
 	if (!share)
@@ -322,6 +351,7 @@ static bool shares_take_locked(struct soft_peer *peer, bool all, struct soft_sha
 			/* a thread in soft_share_known() may be here, so `next` stays as it is until none is */
 			atomic_store_explicit(p, atomic_load_explicit(&share->next, memory_order_relaxed),
 					      memory_order_relaxed);
+			peer->share_count--;
 			share->out = *taken;
 			*taken = share;
 		}
@@ -426,4 +456,5 @@ void soft_shares_drop(struct soft_peer *peer)
 	(void)shares_take_locked(peer, true, &taken);
 	datp_unlock(&peer->share_lock);
 	shares_delete(peer->ia, taken);
+	soft_find_fini(peer);
 }

@@ -13,6 +13,7 @@
 
 #include "shm.h"
 #include "copying.h"
+#include "find.h"
 #include "posted.h"
 #include "process.h"
 #include <datp/bias.h>
@@ -191,7 +192,8 @@ struct soft_peer {
 	_Atomic uint32_t share_lock;
 	_Atomic uint64_t share_room; /* how many bytes of it are mapped there */
 	_Atomic uint64_t share_ends; /* counts how often mappings were taken out of `shares`; written under share_lock */
-	_Atomic bool hides; /* it has held up the search for one of its regions; find.c */
+	uint32_t share_count; /* of these, with those of regions that cannot be mapped; share_lock */
+	struct soft_search search; /* for the files of its regions; find.c */
 	struct soft_copier *copier_left; /* that the peer has held up too long; copier.c. Progress thread */
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */

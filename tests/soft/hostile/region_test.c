@@ -3,6 +3,8 @@
  * An attacker has regions in a memory file, which the victim finds and maps when it accesses them. What that could cost: the memory
  * of the host, the address space of the victim, and its time.
  */
+#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -23,7 +25,16 @@
 #define SIZE (256ull << 20)
 #define ROOM (1ull << 40) /* how much of a peer is mapped at most */
 
-enum { DESCRIPTORS = 3000, SLOWNESS = 200, QUIET_MS = 300 };
+enum {
+	DESCRIPTORS = 3000,
+	SLOWNESS = 200,
+	QUIET_MS = 300,
+	FIRST = 100,	 /* the first region of the attacker that has a page of its own, which is the same for all */
+	PAGES = 4000,	 /* their number: more than are mapped of a peer */
+	SEGMENTS = 16,	 /* of a request */
+	SEARCHES = 64,	 /* regions that are searched for in a call */
+	SEARCH_MS = 50,	 /* how long a search takes then */
+};
 
 /* ------------------------------------------------------------------ the attacker */
 
@@ -102,6 +113,43 @@ static void unlock_directory(void)
 	REQUIRE(pthread_join(maker, NULL) == 0);
 }
 
+struct requests {
+	uint64_t addr;
+	uint32_t region; /* of the victim */
+	uint32_t pages;
+};
+
+/* Leaves RDMA Writes of a byte out of each of many regions, and keeps on saying so until the victim has executed them. */
+static void leave_requests(struct hostile *h, uint64_t at)
+{
+	struct soft_port *port = h->own.port;
+	struct requests r;
+
+	check_get(CHECK_PARENT, &r, sizeof(r));
+	for (uint32_t i = 0; i < r.pages; i++) {
+		struct soft_mr *mr = &h->own.mr[FIRST + i];
+
+		*mr = (struct soft_mr){ .addr = at, .len = 4096, .priv = DAT_MEM_PRIV_ALL_FLAG | SOFT_MR_SHARED,
+					.context = HOSTILE_CONTEXT(FIRST + i) };
+	}
+	for (uint32_t i = 0, seq = 0; i < r.pages; i += SEGMENTS) {
+		struct soft_sqe *e = soft_port_sqe(port, &h->own.layout, seq);
+
+		*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE, .n = SEGMENTS, .len = SEGMENTS };
+		e->remote = (struct datp_rge){ r.region, 0, r.addr, SEGMENTS };
+		for (uint32_t k = 0; k < SEGMENTS; k++)
+			e->sge[k] = (struct datp_sge){ HOSTILE_CONTEXT(FIRST + i + k), 0, at, 1 };
+		if (++seq % (h->own.layout.sq_mask + 1) && i + SEGMENTS < r.pages)
+			continue;
+		atomic_store(&port->sq_posted, seq);
+		hostile_mark_ready(h);
+		check_signal(CHECK_PARENT);
+		check_await(CHECK_PARENT);
+		REQUIRE_EQ_INT(atomic_load(&port->sq_done), seq);
+	}
+	check_signal(CHECK_PARENT);
+}
+
 static uint64_t pages_of_file(void)
 {
 	struct stat st;
@@ -115,6 +163,7 @@ struct plan {
 	uint64_t size;	     /* of each region */
 	bool (*prepare)(void);
 	void (*undo)(void);
+	bool requests;
 };
 
 static void attack(void *arg)
@@ -132,6 +181,8 @@ static void attack(void *arg)
 	check_put(CHECK_PARENT, &at, sizeof(at));
 	if (!at)
 		return;
+	if (plan->requests)
+		leave_requests(&h, at);
 	check_await(CHECK_PARENT);
 	pages = pages_of_file();
 	check_put(CHECK_PARENT, &pages, sizeof(pages));
@@ -322,10 +373,73 @@ static void regions_are_copied_if_looking_for_the_file_does_not_end(void)
 	REQUIRE(pthread_join(writer, NULL) == 0);
 }
 
+static _Atomic bool searches_take_long;
+static _Atomic unsigned int searches;
+
+/* Stands for the C library's, also for the plugin. */
+DIR *opendir(const char *name)
+{
+	DIR *(*real)(const char *name);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "opendir");
+	atomic_fetch_add(&searches, 1);
+	if (atomic_load(&searches_take_long))
+		usleep(SEARCH_MS * 1000);
+	return real(name);
+}
+
+/* Executes the requests of the attacker, each time all that it has left. */
+static void execute_all(uint32_t pages)
+{
+	const struct requests r = { (uintptr_t)victim.buf.mem, victim.buf.rmr_context, pages };
+	DAT_EVENT event;
+
+	check_put(attacker, &r, sizeof(r));
+	for (uint32_t left = (pages + SEGMENTS - 1) / SEGMENTS, queue = 0; left; left -= left < queue ? left : queue) {
+		const struct soft_ep *ep = (const struct soft_ep *)victim.end.ep;
+
+		queue = ep->rlayout.sq_mask + 1;
+		check_await(attacker);
+		CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
+		check_signal(attacker);
+	}
+	check_await(attacker);
+}
+
+static void few_of_very_many_regions_are_mapped(void)
+{
+	static const struct plan plan = { .adapter = "soft0", .size = SIZE, .requests = true };
+
+	victim_meets(&plan);
+	execute_all(PAGES);
+	CHECK(mappings() < PAGES / 2 + PAGES / 8);
+	CHECK(pages_used() < 64);
+	victim_serves_others();
+	attacker_ends();
+}
+
+/* A call waits for a quarter of a second at most, however many regions it has to look for. */
+static void call_does_not_wait_for_many_long_searches(void)
+{
+	static const struct plan plan = { .adapter = "soft0", .size = SIZE, .requests = true };
+
+	victim_meets(&plan);
+	without_capabilities(true);
+	atomic_store(&searches, 0);
+	atomic_store(&searches_take_long, true);
+	execute_all(SEARCHES);
+	CHECK(atomic_load(&searches) > 0);
+	CHECK(atomic_load(&searches) <= 250 / SEARCH_MS + 1);
+	CHECK(pages_used() < 64);
+	victim_serves_others();
+	attacker_ends();
+}
+
 static void teardown(void)
 {
 	munlockall();
 	atomic_store(&slow, false);
+	atomic_store(&searches_take_long, false);
 	without_capabilities(false);
 	api_close();
 }
@@ -334,6 +448,8 @@ static const struct check_test tests[] = { CHECK_TEST(region_is_not_filled_up_wh
 					   CHECK_TEST(regions_beyond_all_measure_are_not_mapped),
 					   CHECK_TEST(region_is_copied_if_its_file_is_one_of_very_many),
 					   CHECK_TEST(regions_are_copied_if_looking_for_the_file_does_not_end),
+					   CHECK_TEST(few_of_very_many_regions_are_mapped),
+					   CHECK_TEST(call_does_not_wait_for_many_long_searches),
 					   CHECK_END };
 
 static const struct check_suite suite = { .name = "attacker with regions in a file", .teardown = teardown, .tests = tests };

@@ -121,6 +121,20 @@ static void attack_from_below(void *arg)
 	hostile_close(&h);
 }
 
+static void hang_up(void *arg)
+{
+	uint64_t qual = victim_is_at();
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, qual);
+	check_await(CHECK_PARENT);
+	hostile_hangup(&h);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
 /* ------------------------------------------------------------------ the victim */
 
 static pid_t attacker;
@@ -225,6 +239,25 @@ static void others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up(
 	attacker_ends();
 }
 
+/* The thread need not copy for that: a peer can leave very much to execute where its memory is mapped. */
+static void others_are_served_when_an_attacker_hangs_up_whose_endpoint_is_locked(void)
+{
+	_Atomic uint32_t *lock;
+
+	attacker_begins(hang_up);
+	victim_opens();
+	victim_tells(attacker);
+	victim_accepts();
+	lock = &((struct datp_ep *)victim.end.ep)->lock;
+	datp_lock(lock);
+	check_signal(attacker);
+	victim_serves_others();
+	datp_unlock(lock);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 /* An endpoint of the victim that has the queue whose poll lock the thread has. */
 static struct api_end sharer_make(void)
 {
@@ -317,6 +350,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(window_of_the_index_of_the_attackers_window_is_freed),
 	CHECK_TEST(others_are_served_when_the_attacker_of_a_thread_that_polls_hangs_up),
 	CHECK_TEST(others_are_served_when_attempts_end_that_share_the_queue_of_a_thread),
+	CHECK_TEST(others_are_served_when_an_attacker_hangs_up_whose_endpoint_is_locked),
 	CHECK_TEST(bind_waits_for_a_thread_that_writes_through_the_window),
 	CHECK_TEST(thread_that_posts_does_not_wait_for_an_attacker_in_a_pid_namespace_below),
 	CHECK_TEST(thread_that_polls_does_not_wait_for_an_attacker_in_a_pid_namespace_below),

@@ -24,6 +24,7 @@
 #include "port.h"
 #include "probe.h"
 #include "progress.h"
+#include "polling.h"
 #include "recv.h"
 #include "send.h"
 #include "share.h"

@@ -45,6 +45,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/posted.c providers/soft/posted.h \
 	providers/soft/progress.c providers/soft/progress.h \
 	providers/soft/quiesce.c providers/soft/quiesce.h \
+	providers/soft/polling.c providers/soft/polling.h \
 	providers/soft/recv.c providers/soft/recv.h \
 	providers/soft/remap.c providers/soft/remap.h \
 	providers/soft/request.h \

@@ -26,6 +26,7 @@
 #include "cq.h"
 #include "ia.h"
 #include "port.h"
+#include "polling.h"
 #include "recv.h"
 #include "setup.h"
 #include "skip.h"

@@ -15,6 +15,17 @@ struct soft_request;
  */
 bool soft_recv_progress(struct soft_ep *ep);
 /*
+ * Takes a cell: *out and *n get a completion, unless `out` is NULL or completions are on libdatp's list. Returns false if the cell
+ * has to wait. On the service thread it also waits for the lock of its endpoint. Poll lock.
+ */
+bool soft_recv_cell(struct soft_cq *cq, struct soft_cell *cell, struct datp_completion *out, int *n);
+/*
+ * The peer has something for our receives that no cell announces, or that it was executing when its cell was taken. This helps at
+ * once: what is done completes, and what waits for a buffer of our SRQ gets one in its place. Returns true if the port is on the
+ * ready list again. Poll lock, EP lock.
+ */
+bool soft_recv_ready(struct soft_cq *cq, struct soft_ep *ep);
+/*
  * As the target, this side has filled the receives of the messages before `msg`: publishes a cell,
  * so that they complete when all that came to the queue before has been taken. EP lock.
  */
@@ -48,7 +59,6 @@ void soft_sq_reap(struct soft_ep *ep);
 bool soft_sq_flush(struct soft_ep *ep, bool late);
 
 /* Ops. */
-int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
 enum datp_err soft_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,
 			     int n);
 
@@ -142,19 +152,6 @@ static inline void soft_recv_count(struct soft_ep *ep)
 	soft_bounce_passed(ep, SOFT_BOUNCE_RECEIVE(ep->in_msg - 1));
 }
 
-/*
- * Serves the ports that say they are on the ready list of a queue, said so at the last look
- * (lost.c), and are not on it. Service thread; takes the queue's poll lock.
- */
-void soft_ready_find(struct soft_cq *cq);
-/*
- * Polls a queue of ours into libdatp's lists; takes the queue's poll lock. On the service thread it returns false, with some of it
- * left, if the poll lock is not free (soft_cq_try()), or if the next cell waits because the lock of its endpoint is not, or for the
- * progress thread.
- */
-bool soft_cq_drain(struct soft_cq *cq);
-/* Frees what the ring still holds, because nobody polls it any more. */
-void soft_cq_discard(struct soft_cq *cq);
 /* Frees the unexpected messages. EP lock. */
 void soft_recv_discard(struct soft_ep *ep);
 

@@ -13,6 +13,7 @@
 #include "mr.h"
 #include "owed.h"
 #include "port.h"
+#include "polling.h"
 #include "recv.h"
 #include "setup.h"
 #include <stdlib.h>

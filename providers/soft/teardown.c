@@ -16,6 +16,7 @@
 #include "peer.h"
 #include "port.h"
 #include "progress.h"
+#include "polling.h"
 #include "recv.h"
 #include "send.h"
 #include "setup.h"

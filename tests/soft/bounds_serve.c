@@ -5,6 +5,7 @@
 #include "check.h"
 #include "providers/soft/cq.h"
 #include "providers/soft/skip.h"
+#include "providers/soft/polling.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/soft.h"
 

@@ -332,6 +332,7 @@ SOFT_MODEL_SOURCES = \
 	providers/soft/coop.c \
 	providers/soft/port.c \
 	providers/soft/posted.c \
+	providers/soft/polling.c \
 	providers/soft/recv.c \
 	providers/soft/send.c \
 	providers/soft/srq.c \

@@ -20,6 +20,7 @@
 #include "providers/soft/coop.h"
 #include "providers/soft/mr.h"
 #include "providers/soft/port.h"
+#include "providers/soft/polling.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
 #include "providers/soft/setup.h"

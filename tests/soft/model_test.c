@@ -15,6 +15,7 @@
 #include "providers/soft/exec.h"
 #include "providers/soft/coop.h"
 #include "providers/soft/port.h"
+#include "providers/soft/polling.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
 #include "providers/soft/xfer.h"

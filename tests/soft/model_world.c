@@ -15,6 +15,7 @@
 #include "providers/soft/fast.h"
 #include "providers/soft/guard.h"
 #include "providers/soft/port.h"
+#include "providers/soft/polling.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/request.h"
 #include "providers/soft/send.h"

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Polling of a queue: takes the cells of its ring, and serves the ports on its ready list (recv.c). */
+#include "polling.h"
+#include "conn.h"
+#include "coop.h"
+#include "cq.h"
+#include "established.h"
+#include "exec.h"
+#include "owed.h"
+#include "place.h"
+#include "port.h"
+#include "progress.h"
+#include "recv.h"
+#include "setup.h"
+#include "skip.h"
+
+/* Serves a port of ours that was on the ready list. Returns as soft_recv_ready(). */
+static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+{
+	bool again = false;
+
+	if (!soft_ep_try(ep)) {
+		/* as if the entry were lost. acq_rel: as in soft_ring_mark_ready() */
+		atomic_exchange_explicit(&ep->port->ready_link[side].queued, 1, memory_order_acq_rel);
+		soft_owe_ready(ep, side);
+		return false;
+	}
+	if (ep->open && side == SOFT_SIDE_RECV) {
+		again = soft_recv_ready(cq, ep);
+	} else if (ep->open) {
+		if ((ep->rest[true] || soft_coop_wanted(ep->port)) && !soft_progress_puts_off(ep, true))
+			soft_exec_run(ep, true);
+		soft_sq_reap(ep);
+	}
+	soft_ep_leave(ep);
+	return again;
+}
+
+/*
+ * Returns the port that an entry of the list names; *next is the link to the next entry. Returns
+ * NULL if a peer has written an entry that cannot be: an endpoint leaves the lists before it is
+ * freed.
+ */
+static struct soft_ep *ready_ep(struct soft_cq *cq, uint32_t entry, _Atomic uint32_t **next)
+{
+	struct soft_ep *ep = soft_port_ep(cq->ia, (entry - 1) >> 1);
+
+	if (ep)
+		*next = &ep->port->ready_link[(entry - 1) & 1].next;
+	return ep;
+}
+
+/*
+ * Returns the largest number of entries that a list can have. relaxed: each entry is of a port that
+ * was counted before a peer learnt of it.
+ */
+static uint32_t ready_most(const struct soft_cq *cq)
+{
+	return 2 * atomic_load_explicit(&cq->ia->port_next, memory_order_relaxed);
+}
+
+/* Reverses the list, which begins with the port that came last. *whole becomes false if a part of the list is lost. */
+static uint32_t ready_in_order(struct soft_cq *cq, uint32_t entry, bool *whole)
+{
+	uint32_t before = 0;
+
+	/* a list with more entries than there can be is a cycle that a peer has made */
+	for (uint32_t left = ready_most(cq); entry && left; left--) {
+		_Atomic uint32_t *next;
+		uint32_t behind;
+
+		if (!ready_ep(cq, entry, &next))
+			break;
+		/* relaxed, both: the link is ours as long as the flag is set */
+		behind = atomic_load_explicit(next, memory_order_relaxed);
+		if (behind || before)
+			atomic_store_explicit(next, before, memory_order_relaxed);
+		before = entry;
+		entry = behind;
+	}
+	*whole = !entry;
+	return before;
+}
+
+/*
+ * Takes a port off the list and serves it. Returns false if the port does not say that it is on the
+ * list: then it was taken off before. *again becomes true if ready_take() returns true.
+ */
+static bool ready_serve(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side, bool *again)
+{
+	/*
+	 * This is an exchange, not a store: it acquires from whoever found the flag set and left
+	 * (soft_ring_mark_ready()), so the look that follows sees what that thread wrote before.
+	 */
+	if (!atomic_exchange_explicit(&ep->port->ready_link[side].queued, 0, memory_order_acq_rel))
+		return false;
+	if (side == SOFT_SIDE_RECV)
+		soft_ep_established(ep, ep->gen);
+	*again |= ready_take(cq, ep, side);
+	return true;
+}
+
+/* Returns true if a port says that it is on the list of this queue. */
+static bool ready_says(const struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+{
+	bool on;
+
+	if (!soft_ep_try(ep)) {
+		soft_owe_ready(ep, side);
+		return false;
+	}
+	/* relaxed: ready_serve() acquires */
+	on = ep->open &&
+	     cq == (side == SOFT_SIDE_RECV ? soft_ep_recv_cq(ep) : soft_ep_request_cq(ep)) &&
+	     atomic_load_explicit(&ep->port->ready_link[side].queued, memory_order_relaxed);
+	datp_unlock(&ep->base.lock);
+	return on;
+}
+
+/*
+ * A peer has written an invalid entry into the list, and entries of other peers' ports may be lost
+ * behind it. Those ports say that they are on the list, and nobody would put them there again, so
+ * this looks at all ports. Returns true if one of them has to be served again.
+ */
+static __attribute__((noinline)) bool ready_search(struct soft_cq *cq)
+{
+	uint32_t most = ready_most(cq) / 2;
+	bool again = false;
+
+	for (uint32_t index = 0; index < most; index++) {
+		struct soft_ep *ep = soft_port_ep(cq->ia, index);
+
+		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++)
+			if (ready_says(cq, ep, side))
+				(void)ready_serve(cq, ep, side, &again);
+	}
+	return again;
+}
+
+/*
+ * Notes which ports are on the list. Under the poll lock nobody takes entries off it, and others
+ * only add to its beginning.
+ */
+static void ready_note(struct soft_cq *cq)
+{
+	/*
+	 * acquire: makes `next` of each entry visible. Whoever adds an entry releases it by a compare-exchange of
+	 * this word, and later ones continue its release sequence.
+	 */
+	uint32_t entry = atomic_load_explicit(&cq->ring->ready_list, memory_order_acquire);
+
+	for (uint32_t left = ready_most(cq); entry && left; left--) {
+		_Atomic uint32_t *next;
+		struct soft_ep *ep = ready_ep(cq, entry, &next);
+
+		if (!ep)
+			break;
+		ep->look[(entry - 1) & 1].listed = true;
+		entry = atomic_load_explicit(next, memory_order_relaxed);
+	}
+}
+
+void soft_ready_find(struct soft_cq *cq)
+{
+	uint32_t most = ready_most(cq) / 2;
+	bool again = false; /* not used: such a port is on the list, for the next poll */
+
+	if (!soft_cq_try(cq)) {
+		soft_owe_find(cq);
+		return;
+	}
+	if (cq->ring)
+		ready_note(cq);
+	for (uint32_t index = 0; index < most; index++) {
+		struct soft_ep *ep = soft_port_ep(cq->ia, index);
+
+		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++) {
+			/*
+			 * A peer that has set the flag and not changed the list yet adds the port
+			 * later, when it has been served. That looks like a corrupted list, and
+			 * causes one search.
+			 */
+			if (ep->look[side].waited && !ep->look[side].listed && ready_says(cq, ep, side))
+				(void)ready_serve(cq, ep, side, &again);
+			ep->look[side].listed = false;
+		}
+	}
+	datp_unlock(soft_cq_lock(cq));
+}
+
+/* Serves the ports on the list. Returns true if one of them has to be served again. */
+static bool ready_poll(struct soft_cq *cq)
+{
+	uint32_t entry = soft_cq_take_ready_list(cq);
+	bool again = false, whole;
+
+	if (!entry)
+		return false;
+	entry = ready_in_order(cq, entry, &whole);
+	for (uint32_t left = ready_most(cq); entry && left; left--) {
+		enum soft_side side = (entry - 1) & 1;
+		_Atomic uint32_t *next;
+		struct soft_ep *ep = ready_ep(cq, entry, &next);
+		uint32_t behind;
+
+		if (!ep)
+			break;
+		behind = atomic_load_explicit(next, memory_order_relaxed);
+		if (!ready_serve(cq, ep, side, &again))
+			break;
+		entry = behind;
+	}
+	if (__builtin_expect(entry || !whole, 0))
+		again |= ready_search(cq);
+	return again;
+}
+
+/*
+ * Polls until there is a completion to return, or nothing more to do. It returns one at a time,
+ * because what the next cell puts on libdatp's list would overtake it. Without `out`, all
+ * completions go to the list.
+ */
+static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
+{
+	/* peers may fill the ring and its list as fast as they are emptied; a call ends nevertheless */
+	uint32_t left = 2 * (cq->mask + 1);
+	struct soft_cell *cell;
+	bool again;
+	int n = 0;
+
+	if (__builtin_expect(cq->place_hidden, 0))
+		(void)soft_place_look(cq);
+	do {
+		again = ready_poll(cq);
+		soft_cq_clear_service(cq);
+		while (!n && left && (cell = soft_cq_peek(cq))) {
+			left--;
+			if (!soft_recv_cell(cq, cell, out, &n)) {
+				soft_place_hide(cq);
+				break;
+			}
+			if (cq->skipped_count)
+				soft_skip_pass(cq);
+			soft_cq_next(cq);
+		}
+		if (!n && !again)
+			again = soft_skip_look(cq);
+		/* again is true because there was a cell, unless a peer has taken it away: so each round counts */
+	} while (again && !n && left && --left);
+	return n;
+}
+
+int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)
+{
+	(void)n; /* at least 1 */
+	return cq_poll(&soft_evd(evd)->cq, out);
+}
+
+bool soft_cq_drain(struct soft_cq *cq)
+{
+	bool waits;
+
+	if (!soft_cq_try(cq))
+		return false;
+	if (cq->ring)
+		cq_poll(cq, NULL);
+	waits = cq->place_hidden && cq->place_held;
+	datp_unlock(soft_cq_lock(cq));
+	return !waits;
+}
+
+void soft_cq_discard(struct soft_cq *cq)
+{
+	/* as in cq_poll(): peers may fill it as fast as it is emptied */
+	uint32_t left = 2 * (cq->mask + 1);
+	struct soft_cell *cell;
+
+	soft_place_pass(cq);
+	while (left-- && (cell = soft_cq_peek(cq))) {
+		soft_cell_drop(cq->ia, cell);
+		if (cq->skipped_count)
+			soft_skip_pass(cq);
+		soft_cq_next(cq);
+	}
+}

@@ -377,11 +377,11 @@ static bool announced_take(struct soft_cq *cq, struct soft_ep *ep, uint32_t msg)
 	/* what is not done yet waits for this side to execute it */
 	if (soft_recv_is_ahead(ep, msg) && !soft_recv_progress(ep) && soft_place_put_off(cq))
 		return false;
-	/* the peer may finish at any time */
+	/* the peer may finish at any time; it may also take that back, so another round is for a receive that has completed */
 	do
 		deliver_before(ep, msg);
 	while (soft_recv_is_ahead(ep, msg) && !ep->failing && !ep->withheld.wqe && !(waits = soft_place_waits(ep, msg)) &&
-	       soft_recv_filled(ep));
+	       deliver_one(ep));
 	/* they complete behind the receive that is withheld */
 	if (ep->withheld.wqe && soft_recv_is_ahead(ep, msg) && (int32_t)(msg - ep->announced) > 0)
 		ep->announced = msg;

@@ -13,7 +13,6 @@
 #include "conn.h"
 #include "coop.h"
 #include "cq.h"
-#include "guard.h"
 #include "ia.h"
 #include "mr.h"
 #include "peer.h"
@@ -51,7 +50,8 @@ struct soft_dir {
 	bool targets;	     /* the next request has to be executed by the target, whose progress thread does it if nobody polls */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
 	uint64_t moved;	     /* bytes, by this call */
-	struct soft_right right; /* the right to access the peer's memory */
+	/* the right to access the peer's memory; right.seq is the request being executed, whatever the port says meanwhile */
+	struct soft_right right;
 };
 
 static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
@@ -225,8 +225,6 @@ static bool dir_move(struct soft_dir *dir, bool to_target, bool ordered, struct 
 	int error;
 
 	dir->moved += len;
-	/* relaxed: only the holder writes it */
-	dir->right.seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
 	remote->right = &dir->right;
 	error = soft_xfer(dir->peer, to_target == dir->initiator, ordered, local, remote, len);
 	if (error == ESRCH)
@@ -272,8 +270,7 @@ static bool dir_may_coop(const struct soft_dir *dir, const struct soft_list *rem
 /* Makes a cooperative copy, as far as possible. Returns false if the peer has gone, or the other side finishes it (dir->left). */
 static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local, struct soft_list *remote, uint64_t len)
 {
-	/* relaxed: only the holder writes it */
-	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
+	uint32_t seq = dir->right.seq;
 	enum soft_coop_end end;
 	int error;
 
@@ -367,10 +364,7 @@ static bool exec_match(struct soft_dir *dir, const struct soft_request *r, struc
  */
 static bool has_place(const struct soft_dir *dir, const struct soft_request *r)
 {
-	/* relaxed: only the holder writes it */
-	uint32_t seq = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
-
-	return r->has_place || (!dir->tl->srq && (int32_t)(seq - dir->ep->places) < 0);
+	return r->has_place || (!dir->tl->srq && (int32_t)(dir->right.seq - dir->ep->places) < 0);
 }
 
 /*
@@ -392,7 +386,7 @@ static bool exec_not_ready(const struct soft_dir *dir, uint8_t *status)
 {
 	*status = DAT_DTO_ERR_RECEIVER_NOT_READY;
 	if (dir->initiator)
-		return soft_strict_not_ready(dir->ep);
+		return soft_strict_not_ready(dir->ep, dir->right.seq);
 	soft_unready_watch(dir->ep);
 	return false;
 }
@@ -548,27 +542,6 @@ static bool exec_write_imm(struct soft_dir *dir, const struct soft_request *r, u
 	return true;
 }
 
-/* Executes an atomic operation on a word that is mapped here. Returns false if it is not, or if the right is lost. */
-static bool atomic_mapped(struct soft_dir *dir, struct soft_sqe *e, const struct soft_request *r, const struct datp_rge *word)
-{
-	uint64_t value = r->operand;
-	struct soft_share *share;
-	unsigned char *at;
-	bool done;
-
-	/* acquire: as in soft_xfer() */
-	if (dir->peer->ia->want_share == SOFT_SHARE_OFF || atomic_load_explicit(&dir->peer->dead, memory_order_acquire))
-		return false;
-	at = soft_share_one(dir->peer, word, true, &share);
-	if (!at)
-		return false;
-	done = r->op == DATP_FETCH_ADD ? soft_guard_fetch_add(&dir->right, (uint64_t *)(void *)at, &value) :
-					 soft_guard_cmp_swap(&dir->right, (uint64_t *)(void *)at, &value, r->swap);
-	soft_share_leave_one(share);
-	e->old = value;
-	return done;
-}
-
 /*
  * Executes an atomic operation. It is atomic in respect of the target's own instructions, because a processor
  * executes it: in this process if the target is in it or the word is mapped here, otherwise in the target's process.
@@ -587,7 +560,7 @@ static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct s
 		return true;
 	}
 	if (dir->initiator && !dir->peer->self) {
-		dir->targets = !atomic_mapped(dir, e, r, &word);
+		dir->targets = !soft_exec_atomic(dir->peer, &dir->right, r, e);
 		return !dir->targets;
 	}
 	e->old = soft_request_atomic(r);
@@ -657,6 +630,7 @@ static bool exec(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e, uint8_t
 {
 	struct soft_request r;
 
+	dir->right.seq = seq;
 	if (!dir_request(dir, seq, &r))
 		return dir_nonsense(dir);
 	switch (r.op) {
@@ -686,11 +660,18 @@ static bool exec(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e, uint8_t
 	}
 }
 
-/* Records that the request at sq_done has been executed. Execution lock held. */
-static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t status)
+/*
+ * Returns true if this side has executed the request at `seq`, of which the port says that it is the next one. A peer can say that
+ * again and again, so that this side would execute its own requests without end. Execution lock held.
+ */
+static bool executed_before(const struct soft_dir *dir, uint32_t seq)
 {
-	uint32_t done = atomic_load_explicit(&dir->ip->sq_done, memory_order_relaxed);
+	return dir->initiator && (int32_t)(seq - dir->ep->executed) < 0;
+}
 
+/* Records that the request at `seq` has been executed, whatever is in sq_done now. Execution lock held. */
+static void request_done(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e, uint8_t status)
+{
 	e->status = status;
 	/* relaxed, and written only if needed: if it stays set too long, it costs time only; see exec_send() */
 	if (atomic_load_explicit(&dir->ip->waits, memory_order_relaxed))
@@ -698,9 +679,9 @@ static void request_done(struct soft_dir *dir, struct soft_sqe *e, uint8_t statu
 	if (status != DAT_DTO_SUCCESS)
 		atomic_store_explicit(&dir->ip->failed, 1, memory_order_relaxed);
 	if (dir->initiator)
-		dir->ep->executed = done + 1;
+		dir->ep->executed = seq + 1;
 	/* release: publishes the status, and the data for an initiator that reads */
-	atomic_store_explicit(&dir->ip->sq_done, done + 1, memory_order_release);
+	atomic_store_explicit(&dir->ip->sq_done, seq + 1, memory_order_release);
 }
 
 /* Returns true if this call has done enough for a peer. What this side has posted itself does not grow meanwhile. */
@@ -726,7 +707,7 @@ static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *bl
 		if (done == posted)
 			return count;
 		/* a peer that claims more requests than the queue holds would occupy this thread for very long */
-		if (posted - done > dir->il->sq_mask + 1) {
+		if (posted - done > dir->il->sq_mask + 1 || executed_before(dir, done)) {
 			dir_nonsense(dir);
 			return count;
 		}
@@ -736,7 +717,7 @@ static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *bl
 			*blocked = !dir->left;
 			return count;
 		}
-		request_done(dir, e, status);
+		request_done(dir, done, e, status);
 		count++;
 	}
 	return count;
@@ -804,6 +785,7 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 	uint8_t status = DAT_DTO_SUCCESS;
 	struct soft_desc *desc;
 	struct soft_sqe *e;
+	uint32_t seq;
 	bool well;
 
 	if (!dir->peer->cma || dir->peer->self ||
@@ -816,14 +798,16 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 		return false;
 	}
 	dir->alone = soft_coop_failed(ip);
-	if (dir->alone)
+	seq = atomic_load_explicit(&ip->sq_done, memory_order_relaxed);
+	/* a request that this side has not posted, or that is done, is for exec_round() to find */
+	if (dir->alone || executed_before(dir, seq) || (dir->initiator && !soft_request_is_kept(dir->ep, seq)))
 		return true;
-	e = soft_port_sqe(ip, dir->il, atomic_load_explicit(&ip->sq_done, memory_order_relaxed));
+	e = soft_port_sqe(ip, dir->il, seq);
 	desc = soft_port_desc(dir->tp, dir->tl, dir->tl->rq_base + e->msg);
 	match_done(e->len, e->solicited, SOFT_EXTRA_NONE, 0, desc, DAT_DTO_SUCCESS, &status);
 	dir->announce = true;
 	dir->announced = SOFT_ONCE(e->msg) + 1;
-	request_done(dir, e, status);
+	request_done(dir, seq, e, status);
 	*n = 1;
 	return true;
 }

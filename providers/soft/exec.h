@@ -5,6 +5,9 @@
 
 #include "soft.h"
 
+struct soft_request;
+struct soft_right;
+
 /*
  * Executes what can be executed now of the requests of `ep` (initiator) or of its peer (otherwise).
  * Returns true if something was executed. If the other side holds the execution lock it returns at
@@ -23,6 +26,12 @@ void soft_exec_go_on(struct soft_ep *ep);
  * completions, or to the progress thread if nobody polls. EP lock, open.
  */
 void soft_exec_later(struct soft_ep *ep, bool initiator);
+
+/*
+ * Executes an atomic operation of this side on a word of the peer that is mapped here; the old value goes into the request `e`.
+ * Returns false if the word is not mapped, or if the right is lost. Execution lock held, the operation has been checked.
+ */
+bool soft_exec_atomic(struct soft_peer *peer, const struct soft_right *right, const struct soft_request *r, struct soft_sqe *e);
 
 /*
  * Called after soft_exec_run() for the send with number `msg`, posted at `seq`: if this side has

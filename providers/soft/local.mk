@@ -22,8 +22,8 @@ libsoft_core_la_SOURCES = \
 	providers/soft/cq.c providers/soft/cq.h \
 	providers/soft/errand.c providers/soft/errand.h \
 	providers/soft/established.c providers/soft/established.h \
-	providers/soft/exec.c providers/soft/exec.h providers/soft/exec_short.c providers/soft/exec_short.h \
-	providers/soft/exec_wait.c \
+	providers/soft/exec.c providers/soft/exec.h providers/soft/exec_atomic.c \
+	providers/soft/exec_short.c providers/soft/exec_short.h providers/soft/exec_wait.c \
 	providers/soft/fast.h \
 	providers/soft/fast20.c providers/soft/fast20.h \
 	providers/soft/fence.c providers/soft/fence.h \

@@ -462,6 +462,9 @@ bool soft_sq_flush(struct soft_ep *ep, bool late)
 		if (status != DAT_DTO_SUCCESS)
 			soft_ep_fail(ep);
 	}
+	/* the other side has executed these: positions wrap, so one of long ago would seem to be that of a later request */
+	if ((int32_t)(ep->executed - ep->sq_reaped) < 0)
+		ep->executed = ep->sq_reaped;
 	if (ep->draining && soft_requests_done(ep))
 		soft_ep_drained(ep);
 	return true;

@@ -343,7 +343,8 @@ struct soft_ep {
 	 * them as fast as we execute
 	 */
 	bool rest[2];
-	uint32_t executed;  /* requests up to the last one that we executed as their initiator */
+	/* requests up to the last one that we executed as their initiator, or that has completed. Never behind sq_reaped */
+	uint32_t executed;
 	uint32_t places;    /* requests up to the last one whose place a cell keeps */
 	/*
 	 * requests before port->sq_done that are completed to the consumer. Written under the EP lock by soft_sq_reaped(), read

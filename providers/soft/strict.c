@@ -63,17 +63,14 @@ void soft_strict_look_later(struct soft_ep *ep)
 		soft_unready_watch(ep);
 }
 
-bool soft_strict_not_ready(struct soft_ep *ep)
+bool soft_strict_not_ready(struct soft_ep *ep, uint32_t seq)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	uint64_t now;
-	uint32_t seq;
 
 	if (!ia->strict)
 		return false;
 	now = soft_now_ms();
-	/* relaxed: only the holder of the execution lock writes it, and that is the caller */
-	seq = atomic_load_explicit(&ep->port->sq_done, memory_order_relaxed);
 	if (ep->rnr_until && ep->rnr_seq == seq) {
 		if (now < ep->rnr_until)
 			return false;

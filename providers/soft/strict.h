@@ -30,10 +30,10 @@ static inline void soft_strict_waits(struct soft_ep *ep)
 }
 
 /*
- * The next request of this side, a send, finds no receive. Returns true if it has found none for SOFT_UNREADY_MS (unready.h):
- * then it fails with DAT_DTO_ERR_RECEIVER_NOT_READY. EP lock, execution lock.
+ * The next request of this side, a send at position `seq`, finds no receive. Returns true if it has found none for SOFT_UNREADY_MS
+ * (unready.h): then it fails with DAT_DTO_ERR_RECEIVER_NOT_READY. EP lock, execution lock.
  */
-bool soft_strict_not_ready(struct soft_ep *ep);
+bool soft_strict_not_ready(struct soft_ep *ep, uint32_t seq);
 
 /* The look of unready.c: executes requests of this side that wait. Returns true if some are left. EP lock. */
 bool soft_strict_look(struct soft_ep *ep);

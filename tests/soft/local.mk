@@ -89,6 +89,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/probe_test \
 	tests/soft/hostile/service_test \
 	tests/soft/hostile/redirect_test \
+	tests/soft/hostile/rewind_test \
 	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
 	tests/soft/long_test \
@@ -225,6 +226,9 @@ tests_soft_hostile_service_test_LDADD = libhostile.la libapi.la libsoft_core.la 
 tests_soft_hostile_redirect_test_SOURCES = tests/soft/hostile/redirect_test.c
 tests_soft_hostile_redirect_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_redirect_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_rewind_test_SOURCES = tests/soft/hostile/rewind_test.c
+tests_soft_hostile_rewind_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_rewind_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_scribble_test_SOURCES = tests/soft/hostile/scribble_test.c
 tests_soft_hostile_scribble_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_scribble_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
@@ -327,7 +331,7 @@ TESTS += tests/soft/model_ring_test tests/soft/model_test tests/soft/model_mix_t
 endif
 SOFT_MODEL_SOURCES = \
 	providers/soft/cq.c providers/soft/owed.c \
-	providers/soft/exec.c providers/soft/exec_short.c providers/soft/exec_wait.c \
+	providers/soft/exec.c providers/soft/exec_atomic.c providers/soft/exec_short.c providers/soft/exec_wait.c \
 	providers/soft/skip.c \
 	providers/soft/coop.c \
 	providers/soft/port.c \

@@ -627,7 +627,7 @@ static void count_many(struct soft_ep *ep)
 {
 	atomic_store(&ep->port->sq_posted, many);
 	atomic_store(&ep->port->sq_done, many);
-	ep->sq_reaped = many;
+	ep->executed = ep->sq_reaped = many;
 }
 
 /* A message that waited for credit goes by a cell when there is some. If it had a place, it would have to wait for its receive. */
@@ -657,7 +657,26 @@ static void message_has_a_place_whenever_this_side_executed_one(void)
 	CHECK_EQ_INT(ep->places, many + 1);
 }
 
+/* A peer says that what this side has executed, and has not completed, is still to come. */
+static void request_is_not_executed_again(void)
+{
+	struct soft_ep *ep = &world.a.ep;
+
+	world.ia->eager_sure = world.ia->eager_limit = SOFT_INLINE;
+	ep->credits = 0;
+	world_post(&world.a, false, &world.a.out[0], ONE_CELL);
+	world_post(&world.a, false, &world.a.out[1], ONE_CELL);
+	ep->credits = SOFT_CREDITS;
+	soft_exec_run(ep, true);
+	REQUIRE_EQ_INT(atomic_load(&ep->port->sq_done), 2);
+	REQUIRE_EQ_INT(ep->sq_reaped, 0);
+	atomic_store(&ep->port->sq_done, 1);
+	soft_exec_run(ep, true);
+	CHECK_EQ_INT(atomic_load(&ep->port->sq_done), 1);
+}
+
 static const struct check_test port_tests[] = {
+	CHECK_TEST(request_is_not_executed_again),
 	CHECK_TEST(place_of_long_ago_is_none),
 	CHECK_TEST(message_has_a_place_whenever_this_side_executed_one),
 	CHECK_TEST(send_meets_its_receive),

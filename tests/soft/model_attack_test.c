@@ -493,6 +493,8 @@ static void open_attacked(void)
 	free(world.ia->mr);
 	world.ia->mr = shown;
 	world.ia->own = own;
+	world.ia->windows = calloc(SOFT_MR_COUNT, sizeof(*world.ia->windows)); /* no window is bound */
+	REQUIRE(world.ia->windows);
 	for (int n = 0; n < 3; n++) {
 		world.peer[n].mr = shown;
 		world.peer[n].regions = shown;
@@ -510,8 +512,11 @@ static void close_attacked(void)
 {
 	model_copied = NULL;
 	model_attack_reset();
-	if (world.ia)
+	if (world.ia) {
 		world.ia->mr = NULL;
+		free(world.ia->windows);
+		world.ia->windows = NULL;
+	}
 	world_close();
 	free(own);
 	free(shown);

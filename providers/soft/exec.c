@@ -32,6 +32,7 @@
 #define EXEC_MOST 1024u
 #endif
 #define EXEC_BYTES (64ull << 20) /* and no further one when it has moved so many bytes */
+#define EXEC_COST  4096u	 /* what a request takes besides, as if it had so many bytes more */
 #define EXEC_HELP  8		 /* a helper takes this many pieces before it does other work */
 
 /* One direction of a connection, as seen from this process. */
@@ -729,11 +730,9 @@ static void help_again(struct soft_dir *dir)
 	struct soft_ep *ep = dir->ep;
 
 	if (dir->initiator)
-		soft_ring_mark_ready(soft_ep_request_cq(ep)->ring, ep->port, ep->index,
-				     SOFT_SIDE_REQUEST);
+		soft_ring_mark_ready(soft_ep_request_cq(ep)->ring, ep->port, ep->index, SOFT_SIDE_REQUEST);
 	else
-		soft_ring_mark_ready(soft_ep_recv_cq(ep)->ring, ep->port, ep->index,
-				     SOFT_SIDE_RECV);
+		soft_ring_mark_ready(soft_ep_recv_cq(ep)->ring, ep->port, ep->index, SOFT_SIDE_RECV);
 }
 
 void soft_exec_later(struct soft_ep *ep, bool initiator)
@@ -841,6 +840,8 @@ static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 	} while (!exec_release(dir, last));
 	if (last && !dir->left && !dir->ep->failing)
 		soft_exec_later(dir->ep, initiator);
+	if (!initiator)
+		dir->ep->moved += dir->moved + count * EXEC_COST;
 	return count != 0;
 }
 

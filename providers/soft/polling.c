@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Polling of a queue: takes the cells of its ring, and serves the ports on its ready list (recv.c). */
+/*
+ * Polling of a queue: takes the cells of its ring, and serves the ports on its ready list (recv.c).
+ *
+ * Invariant: a call of the program ends when it has executed requests of peers for POLL_BYTES of the ready list, and as much for
+ * the cells, whatever peers have left there, over however many connections. The next call goes on where this one has ended, so
+ * every port and every cell gets its turn.
+ */
 #include "polling.h"
 #include "conn.h"
 #include "coop.h"
 #include "cq.h"
 #include "established.h"
 #include "exec.h"
+#include "ia.h"
 #include "owed.h"
 #include "place.h"
 #include "port.h"
@@ -13,6 +20,21 @@
 #include "recv.h"
 #include "setup.h"
 #include "skip.h"
+
+#define POLL_BYTES (64ull << 20)
+
+static uint32_t ready_entry(const struct soft_ep *ep, enum soft_side side)
+{
+	return (ep->index << 1 | (uint32_t)side) + 1;
+}
+
+/* This poll has done enough for peers: the next one goes on with this port. Poll lock, EP lock, open. */
+static void ready_leave(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
+{
+	if (!cq->resume)
+		cq->resume = ready_entry(ep, side);
+	soft_ring_mark_ready(cq->ring, ep->port, ep->index, side);
+}
 
 /* Serves a port of ours that was on the ready list. Returns as soft_recv_ready(). */
 static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side side)
@@ -25,13 +47,16 @@ static bool ready_take(struct soft_cq *cq, struct soft_ep *ep, enum soft_side si
 		soft_owe_ready(ep, side);
 		return false;
 	}
-	if (ep->open && side == SOFT_SIDE_RECV) {
+	if (ep->open && cq->moved >= cq->enough) {
+		ready_leave(cq, ep, side);
+	} else if (ep->open && side == SOFT_SIDE_RECV) {
 		again = soft_recv_ready(cq, ep);
 	} else if (ep->open) {
 		if ((ep->rest[true] || soft_coop_wanted(ep->port)) && !soft_progress_puts_off(ep, true))
 			soft_exec_run(ep, true);
 		soft_sq_reap(ep);
 	}
+	soft_cq_count(cq, ep);
 	soft_ep_leave(ep);
 	return again;
 }
@@ -188,16 +213,27 @@ void soft_ready_find(struct soft_cq *cq)
 	datp_unlock(soft_cq_lock(cq));
 }
 
-/* Serves the ports on the list. Returns true if one of them has to be served again. */
-static bool ready_poll(struct soft_cq *cq)
+/* Returns the entry at which the last poll has ended, if it is on the list, or else the first one. */
+static uint32_t ready_start(struct soft_cq *cq, uint32_t first)
 {
-	uint32_t entry = soft_cq_take_ready_list(cq);
-	bool again = false, whole;
+	uint32_t entry = first, wanted = cq->resume;
 
-	if (!entry)
-		return false;
-	entry = ready_in_order(cq, entry, &whole);
-	for (uint32_t left = ready_most(cq); entry && left; left--) {
+	cq->resume = 0;
+	for (uint32_t left = wanted ? ready_most(cq) : 0; entry && entry != wanted && left; left--) {
+		_Atomic uint32_t *next;
+
+		entry = ready_ep(cq, entry, &next) ? atomic_load_explicit(next, memory_order_relaxed) : 0;
+	}
+	return entry == wanted && wanted ? entry : first;
+}
+
+/*
+ * Serves the ports on the list from one entry to another, or to the end. Returns 0, or, if a part of the list is lost, the entry
+ * where it ends.
+ */
+static uint32_t ready_serve_part(struct soft_cq *cq, uint32_t entry, uint32_t end, bool *again)
+{
+	for (uint32_t left = ready_most(cq); entry && entry != end && left; left--) {
 		enum soft_side side = (entry - 1) & 1;
 		_Atomic uint32_t *next;
 		struct soft_ep *ep = ready_ep(cq, entry, &next);
@@ -206,47 +242,87 @@ static bool ready_poll(struct soft_cq *cq)
 		if (!ep)
 			break;
 		behind = atomic_load_explicit(next, memory_order_relaxed);
-		if (!ready_serve(cq, ep, side, &again))
+		if (!ready_serve(cq, ep, side, again))
 			break;
 		entry = behind;
 	}
-	if (__builtin_expect(entry || !whole, 0))
+	return entry == end ? 0 : entry;
+}
+
+/* Serves the ports on the list. Returns true if one of them has to be served again. */
+static bool ready_poll(struct soft_cq *cq)
+{
+	uint32_t first = soft_cq_take_ready_list(cq), start, lost;
+	bool again = false, whole;
+
+	if (!first)
+		return false;
+	first = ready_in_order(cq, first, &whole);
+	start = ready_start(cq, first);
+	lost = ready_serve_part(cq, start, 0, &again);
+	if (__builtin_expect(start != first && !lost, 0))
+		lost = ready_serve_part(cq, first, start, &again);
+	if (__builtin_expect(lost || !whole, 0))
 		again |= ready_search(cq);
 	return again;
+}
+
+/* This call has done enough, and there is more. The program may wait next, so this has the service thread look, too. */
+static void poll_later(struct soft_cq *cq)
+{
+	atomic_store_explicit(&cq->again, true, memory_order_relaxed);
+	soft_cq_notify(cq);
+	soft_ia_wake(cq->ia);
+}
+
+/* Takes cells until there is a completion to return or this has done enough for peers. */
+static void cells_poll(struct soft_cq *cq, struct datp_completion *out, int *n, uint32_t *left)
+{
+	struct soft_cell *cell;
+
+	while (!*n && *left && cq->moved < cq->enough && (cell = soft_cq_peek(cq))) {
+		--*left;
+		if (!soft_recv_cell(cq, cell, out, n)) {
+			soft_place_hide(cq);
+			break;
+		}
+		if (cq->skipped_count)
+			soft_skip_pass(cq);
+		soft_cq_next(cq);
+	}
 }
 
 /*
  * Polls until there is a completion to return, or nothing more to do. It returns one at a time,
  * because what the next cell puts on libdatp's list would overtake it. Without `out`, all
- * completions go to the list.
+ * completions go to the list, and it ends only when there is nothing more to do.
  */
 static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 {
 	/* peers may fill the ring and its list as fast as they are emptied; a call ends nevertheless */
 	uint32_t left = 2 * (cq->mask + 1);
-	struct soft_cell *cell;
-	bool again;
+	uint64_t by_ready = 0, by_cells = 0;
+	bool again, enough;
 	int n = 0;
 
+	cq->enough = out ? POLL_BYTES : UINT64_MAX;
 	if (__builtin_expect(cq->place_hidden, 0))
 		(void)soft_place_look(cq);
 	do {
+		cq->moved = by_ready;
 		again = ready_poll(cq);
+		by_ready = cq->moved;
 		soft_cq_clear_service(cq);
-		while (!n && left && (cell = soft_cq_peek(cq))) {
-			left--;
-			if (!soft_recv_cell(cq, cell, out, &n)) {
-				soft_place_hide(cq);
-				break;
-			}
-			if (cq->skipped_count)
-				soft_skip_pass(cq);
-			soft_cq_next(cq);
-		}
+		cq->moved = by_cells;
+		cells_poll(cq, out, &n, &left);
+		by_cells = cq->moved;
+		enough = by_ready >= cq->enough || by_cells >= cq->enough;
 		if (!n && !again)
 			again = soft_skip_look(cq);
 		/* again is true because there was a cell, unless a peer has taken it away: so each round counts */
-	} while (again && !n && left && --left);
+	} while (again && !n && !enough && left && --left);
+	if (__builtin_expect(enough && !n, 0))
+		poll_later(cq);
 	return n;
 }
 

@@ -5,6 +5,13 @@
 
 #include "soft.h"
 
+/* Counts what has been done for the peer of this endpoint as done by the poll that is under way. Poll lock, EP lock. */
+static inline void soft_cq_count(struct soft_cq *cq, struct soft_ep *ep)
+{
+	cq->moved += ep->moved;
+	ep->moved = 0;
+}
+
 /* Op. */
 int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
 

@@ -15,6 +15,7 @@
 #include "mr.h"
 #include "owed.h"
 #include "peer.h"
+#include "polling.h"
 #include "port.h"
 #include "progress.h"
 #include "request.h"
@@ -262,8 +263,10 @@ bool soft_recv_progress(struct soft_ep *ep)
 		deliver_unexpected(ep);
 		/* acquire: makes the requests visible that wait for us at the peer */
 		if (atomic_load_explicit(&ep->rport->sq_posted, memory_order_acquire) ==
-		    atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed))
+		    atomic_load_explicit(&ep->rport->sq_done, memory_order_relaxed)) {
+			ep->rest[false] = false;
 			return true;
+		}
 		if (soft_progress_puts_off(ep, false))
 			return false;
 		more = soft_exec_run(ep, false) && !ep->rest[false];
@@ -315,11 +318,20 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 		soft_unready_watch(ep);
 }
 
+/*
+ * As soft_recv_progress(), when a cell has been taken. If a part of the peer's requests has been left, the port is on the ready
+ * list for that, and this does no more of them: otherwise each cell of the peer would have a call do as much again.
+ */
+static bool cell_progress(struct soft_ep *ep)
+{
+	return ep->rest[false] || soft_recv_progress(ep);
+}
+
 /* Completes what waited for the message that has been taken now. */
 static void catch_up(struct soft_ep *ep)
 {
 	deliver_announced(ep);
-	(void)soft_recv_progress(ep);
+	(void)cell_progress(ep);
 }
 
 void soft_recv_again(struct soft_ep *ep)
@@ -371,11 +383,11 @@ static bool announced_take(struct soft_cq *cq, struct soft_ep *ep, uint32_t msg)
 	if (ep->base.srq) {
 		if ((int32_t)(msg - ep->announced) > 0)
 			ep->announced = msg;
-		return soft_recv_progress(ep) || !soft_place_put_off(cq);
+		return cell_progress(ep) || !soft_place_put_off(cq);
 	}
 	deliver_before(ep, msg);
 	/* what is not done yet waits for this side to execute it */
-	if (soft_recv_is_ahead(ep, msg) && !soft_recv_progress(ep) && soft_place_put_off(cq))
+	if (soft_recv_is_ahead(ep, msg) && !cell_progress(ep) && soft_place_put_off(cq))
 		return false;
 	/* the peer may finish at any time; it may also take that back, so another round is for a receive that has completed */
 	do
@@ -415,6 +427,7 @@ bool soft_recv_cell(struct soft_cq *cq, struct soft_cell *cell, struct datp_comp
 		message_take(ep, cell, out, n);
 	else if (mine)
 		taken = announced_take(cq, ep, SOFT_ONCE(cell->msg));
+	soft_cq_count(cq, ep);
 	soft_ep_leave(ep);
 	if (!mine)
 		soft_cell_drop(cq->ia, cell);

@@ -124,6 +124,9 @@ struct soft_cq {
 	 */
 	bool waited, lost;
 	uint64_t waited_head;
+	/* What the poll under way has done for requests of peers, in bytes, and how much is enough. Poll lock; polling.c */
+	uint64_t moved, enough;
+	uint32_t resume; /* where the next poll begins with the ready list: an entry that the last one has left, or 0. Poll lock */
 	bool place_hidden;     /* the cell at the head is hidden: its message waits. Poll lock; place.c */
 	uint64_t place_put_off; /* the position after the last cell that was hidden for the progress thread. Poll lock */
 	bool place_held;       /* by the service thread, which could not have the EP lock. Poll lock; a hint without it */
@@ -343,6 +346,7 @@ struct soft_ep {
 	 * them as fast as we execute
 	 */
 	bool rest[2];
+	uint64_t moved;	    /* bytes that have been moved for requests of the peer, until a poll has counted them */
 	/* requests up to the last one that we executed as their initiator, or that has completed. Never behind sq_reaped */
 	uint32_t executed;
 	uint32_t places;    /* requests up to the last one whose place a cell keeps */

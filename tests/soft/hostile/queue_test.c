@@ -15,6 +15,7 @@
 
 #include "api.h"
 #include "hostile.h"
+#include "providers/soft/cq.h"
 #include "victim.h"
 
 enum { SIZE = 1 << 20 }; /* of a message that waits for a receive on any adapter */
@@ -95,7 +96,7 @@ static void disconnect_with_a_hidden_request_ends(void)
 
 /* ------------------------------------------------------------------ much to execute */
 
-enum { REQUESTS = 32, PARTS = 16, LONG = PARTS * HOSTILE_DATA, MOST = 64 << 20 };
+enum { REQUESTS = 60, PARTS = 16, LONG = PARTS * HOSTILE_DATA, MOST = 64 << 20, PEERS = 4, CELLS = 60 };
 
 /* The victim's memory. */
 struct target {
@@ -117,14 +118,25 @@ int epoll_wait(int fd, struct epoll_event *events, int most, int ms)
 	return n;
 }
 
-/* Leaves RDMA Writes, each of all its memory several times. */
+/* Says that a message has been filled into a receive of the victim, which is not true. */
+static void publish_done(struct hostile *h)
+{
+	struct soft_ring *ring = hostile_ring_of_victim(h);
+	uint64_t position;
+	struct soft_cell *cell = soft_ring_reserve(ring, ring->mask, h->theirs.intro.sender_id, &position);
+
+	REQUIRE(cell != NULL);
+	soft_ring_publish_done(cell, position, h->theirs.my_port, h->theirs.my_gen, 1);
+}
+
+/* Leaves RDMA Writes, each of all its memory several times, and cells that have the victim look for them. */
 static void leave_much(void *arg)
 {
 	uint64_t where = victim_is_at();
 	struct target target;
 	struct hostile h;
+	int cells = *(const int *)arg;
 
-	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, where);
 	check_get(CHECK_PARENT, &target, sizeof(target));
@@ -138,39 +150,100 @@ static void leave_much(void *arg)
 	}
 	atomic_store(&h.own.port->sq_posted, REQUESTS);
 	hostile_mark_ready(&h);
+	for (int i = 0; i < cells; i++)
+		publish_done(&h);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
 	hostile_close(&h);
 }
 
-static uint32_t executed(void)
+static pid_t peers[PEERS];
+static struct api_end ends[PEERS]; /* their connections; all have one event queue for receives */
+
+static void end_make(struct api_end *end)
+{
+	*end = (struct api_end){ .recv = victim.end.recv,
+				 .request = api_evd(8, DAT_EVD_DTO_FLAG),
+				 .connect = api_evd(8, DAT_EVD_CONNECTION_FLAG) };
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end->recv, end->request, end->connect, NULL, &end->ep), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(end->ep, &victim.buf, 0, 8, 1), DAT_SUCCESS);
+}
+
+/* Each of the peers connects, and leaves its requests. The service thread is held. */
+static void peers_leave_much(int n, int cells)
+{
+	for (int i = 0; i < n; i++)
+		peers[i] = check_fork(leave_much, &cells);
+	victim_opens_as("soft0", LONG);
+	for (int i = 0; i < n; i++) {
+		end_make(&ends[i]);
+		victim_tells(peers[i]);
+		REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), ends[i].ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(ends[i].connect, ends[i].ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	atomic_store(&frozen, true);
+	for (int i = 0; i < n; i++) {
+		const struct target target = { (uintptr_t)victim.buf.mem, victim.buf.rmr_context };
+
+		check_put(peers[i], &target, sizeof(target));
+		check_await(peers[i]);
+	}
+}
+
+static void peers_end(int n)
+{
+	atomic_store(&frozen, false);
+	victim_serves_others();
+	for (int i = 0; i < n; i++) {
+		check_signal(peers[i]);
+		check_join(peers[i]);
+	}
+}
+
+/* Polls once. Returns how many requests of all peers have been executed until then. */
+static uint32_t executed(int n)
 {
 	DAT_EVENT event;
+	uint32_t done = 0;
 
 	CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
-	return atomic_load(&((struct soft_ep *)victim.end.ep)->rport->sq_done);
+	for (int i = 0; i < n; i++)
+		done += atomic_load(&((struct soft_ep *)ends[i].ep)->rport->sq_done);
+	return done;
+}
+
+/* Polls until all has been executed, and each time a part of it: at most 64 MiB for the ready list, and as much for the cells. */
+static void calls_execute_parts(int n, uint64_t most)
+{
+	uint32_t before = 0, now;
+
+	while ((now = executed(n)) != before) {
+		CHECK((now - before) * (uint64_t)LONG <= most);
+		before = now;
+	}
+	CHECK_EQ_INT(now, (uint32_t)n * REQUESTS);
 }
 
 static void call_executes_a_part_of_what_a_peer_has_left(void)
 {
-	struct target target;
-	uint32_t before = 0, now;
+	peers_leave_much(1, 0);
+	calls_execute_parts(1, MOST);
+	peers_end(1);
+}
 
-	attacker = check_fork(leave_much, NULL);
-	victim_opens_as("soft0", LONG);
-	victim_tells(attacker);
-	victim_accepts();
-	target = (struct target){ (uintptr_t)victim.buf.mem, victim.buf.rmr_context };
-	atomic_store(&frozen, true);
-	check_put(attacker, &target, sizeof(target));
-	check_await(attacker);
-	while ((now = executed()) != before) {
-		CHECK((now - before) * (uint64_t)LONG <= MOST);
-		before = now;
-	}
-	CHECK_EQ_INT(now, REQUESTS);
-	atomic_store(&frozen, false);
-	others_are_served();
+static void cells_do_not_have_a_call_execute_more(void)
+{
+	peers_leave_much(1, CELLS);
+	calls_execute_parts(1, 2 * MOST);
+	peers_end(1);
+}
+
+/* A port has executed less than a whole part when the call ends at the next one. */
+static void connections_do_not_have_a_call_execute_more(void)
+{
+	peers_leave_much(PEERS, 0);
+	calls_execute_parts(PEERS, 2 * MOST);
+	peers_end(PEERS);
 }
 
 static const struct check_test tests[] = {
@@ -178,6 +251,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(disconnect_does_not_wait_for_a_request_that_was_not_posted),
 	CHECK_TEST(disconnect_with_a_hidden_request_ends),
 	CHECK_TEST(call_executes_a_part_of_what_a_peer_has_left),
+	CHECK_TEST(cells_do_not_have_a_call_execute_more),
+	CHECK_TEST(connections_do_not_have_a_call_execute_more),
 	CHECK_END
 };
 

@@ -180,7 +180,7 @@ ops_are_in_page()
 }
 
 # Pages of other packages that are referred to.
-others=' gnuplot(1) fork(2) memfd_create(2) membarrier(2) pthread_atfork(3) epoll(7) process_vm_readv(2) process_vm_writev(2) pam_limits(8) ptrace(2) rdma(8) ulimit(1) exec(3) ibv_fork_init(3) io_uring(7) madvise(2) mlock(2) mprotect(2) pid_namespaces(7) userfaultfd(2) write(2) '
+others=' gnuplot(1) fork(2) memfd_create(2) membarrier(2) pthread_atfork(3) epoll(7) process_vm_readv(2) process_vm_writev(2) pam_limits(8) ptrace(2) rdma(8) ulimit(1) exec(3) fallocate(2) ibv_fork_init(3) io_uring(7) madvise(2) mlock(2) mprotect(2) pid_namespaces(7) userfaultfd(2) write(2) '
 
 references()
 {

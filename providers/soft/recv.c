@@ -515,8 +515,8 @@ bool soft_recv_ready(struct soft_cq *cq, struct soft_ep *ep)
 	uint32_t announced = atomic_load_explicit(&ep->port->announced, memory_order_relaxed);
 
 	if (ep->base.srq) {
-		/* the place of a message has been reached already, and it has no buffer yet */
-		if ((int32_t)(ep->announced - ep->in_msg) > 0)
+		/* a part has been left, or the place of a message has been reached already, and it has no buffer yet */
+		if (ep->rest[false] || (int32_t)(ep->announced - ep->in_msg) > 0)
 			(void)soft_recv_progress(ep);
 		ep->deferred = true;
 		return ready_keep_place(cq, ep);

@@ -159,22 +159,42 @@ static void leave_much(void *arg)
 
 static pid_t peers[PEERS];
 static struct api_end ends[PEERS]; /* their connections; all have one event queue for receives */
+static DAT_SRQ_HANDLE srq;	   /* of these, or DAT_HANDLE_NULL */
 
 static void end_make(struct api_end *end)
 {
+	const DAT_EP_ATTR attr = { .max_message_size = LONG, .max_rdma_size = LONG, .max_request_dtos = 8, .max_request_iov = 1 };
+
 	*end = (struct api_end){ .recv = victim.end.recv,
 				 .request = api_evd(8, DAT_EVD_DTO_FLAG),
 				 .connect = api_evd(8, DAT_EVD_CONNECTION_FLAG) };
-	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end->recv, end->request, end->connect, NULL, &end->ep), DAT_SUCCESS);
-	REQUIRE_DAT(api_recv(end->ep, &victim.buf, 0, 8, 1), DAT_SUCCESS);
+	if (srq == DAT_HANDLE_NULL) {
+		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, end->recv, end->request, end->connect, NULL, &end->ep), DAT_SUCCESS);
+		REQUIRE_DAT(api_recv(end->ep, &victim.buf, 0, 8, 1), DAT_SUCCESS);
+	} else {
+		REQUIRE_DAT(dat_ep_create_with_srq(api.ia, api.pz, end->recv, end->request, end->connect, srq, &attr, &end->ep),
+			    DAT_SUCCESS);
+	}
+}
+
+static void srq_make(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	DAT_LMR_TRIPLET seg = api_seg(&victim.buf, 0, 8);
+
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &attr, &srq), DAT_SUCCESS);
+	REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(1)), DAT_SUCCESS);
 }
 
 /* Each of the peers connects, and leaves its requests. The service thread is held. */
-static void peers_leave_much(int n, int cells)
+static void peers_leave_much_to(int n, int cells, bool shared)
 {
 	for (int i = 0; i < n; i++)
 		peers[i] = check_fork(leave_much, &cells);
 	victim_opens_as("soft0", LONG);
+	srq = DAT_HANDLE_NULL;
+	if (shared)
+		srq_make();
 	for (int i = 0; i < n; i++) {
 		end_make(&ends[i]);
 		victim_tells(peers[i]);
@@ -188,6 +208,11 @@ static void peers_leave_much(int n, int cells)
 		check_put(peers[i], &target, sizeof(target));
 		check_await(peers[i]);
 	}
+}
+
+static void peers_leave_much(int n, int cells)
+{
+	peers_leave_much_to(n, cells, false);
 }
 
 static void peers_end(int n)
@@ -238,6 +263,13 @@ static void cells_do_not_have_a_call_execute_more(void)
 	peers_end(1);
 }
 
+static void calls_execute_all_for_an_endpoint_with_an_srq(void)
+{
+	peers_leave_much_to(1, 0, true);
+	calls_execute_parts(1, 2 * MOST);
+	peers_end(1);
+}
+
 /* A port has executed less than a whole part when the call ends at the next one. */
 static void connections_do_not_have_a_call_execute_more(void)
 {
@@ -252,6 +284,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(disconnect_with_a_hidden_request_ends),
 	CHECK_TEST(call_executes_a_part_of_what_a_peer_has_left),
 	CHECK_TEST(cells_do_not_have_a_call_execute_more),
+	CHECK_TEST(calls_execute_all_for_an_endpoint_with_an_srq),
 	CHECK_TEST(connections_do_not_have_a_call_execute_more),
 	CHECK_END
 };

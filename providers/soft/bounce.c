@@ -37,6 +37,8 @@
 #define BOUNCE_YIELDS 100 /* for those who wait for the lock, which they only take and release */
 #define BOUNCE_LOOK_NS                                                                             \
 	50000000L /* the interval at which a sleeping asker checks whether the peer is alive */
+/* A long request is awaited longer than the bound, by a millisecond for each 16 KiB, as in copier.c. */
+#define BOUNCE_MS(len) ((len) >> 14)
 /*
  * The bounce thread sleeps no longer than this before it looks by itself. Each peer maps the word on which it sleeps, and can move
  * it to a word of its own (FUTEX_CMP_REQUEUE), where no wake-up reaches it: neither another peer's nor that of soft_bounce_stop().
@@ -66,14 +68,22 @@ static bool futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct times
 	       errno != ETIMEDOUT;
 }
 
+/* What this process asks a peer's bounce thread for: all pieces of a request, with one deadline. */
+struct ask {
+	struct soft_peer *peer;
+	const struct soft_right *right;
+	bool write;
+	uint64_t until, looked; /* see soft_bound_over() */
+};
+
 /*
  * Waits for the answer. Returns 0, ESRCH if the peer has died, or ETIMEDOUT if it does not answer
- * within the bound.
+ * before the deadline.
  */
-static int ask_wait(struct soft_peer *peer, struct soft_mailbox *b)
+static int ask_wait(struct ask *ask)
 {
 	const struct timespec look = { 0, BOUNCE_LOOK_NS };
-	uint64_t until = soft_bound(peer->ia), looked = soft_now_ms();
+	struct soft_mailbox *b = ask->peer->mailbox;
 
 	for (unsigned int i = 0;; i++) {
 		/* acquire: makes the data and the error that the bounce thread wrote visible */
@@ -82,9 +92,9 @@ static int ask_wait(struct soft_peer *peer, struct soft_mailbox *b)
 		if (i <= BOUNCE_SPIN)
 			continue;
 		/* the peer may end the sleep again and again, so the time is checked each time */
-		if (!futex_wait(&b->state, SOFT_MAILBOX_ASKED, &look) && soft_peer_lost(peer))
+		if (!futex_wait(&b->state, SOFT_MAILBOX_ASKED, &look) && soft_peer_lost(ask->peer))
 			return ESRCH;
-		if (soft_bound_over(&until, &looked))
+		if (soft_bound_over(&ask->until, &ask->looked))
 			return ETIMEDOUT;
 	}
 }
@@ -106,9 +116,9 @@ bool soft_bounce_owes(const struct soft_peer *peer)
 }
 
 /* Copies one mailbox: `len` bytes from `offset` on. */
-static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
-		     const struct soft_right *right, uint64_t offset, uint64_t len)
+static int ask_piece(struct ask *ask, bool ordered, struct soft_list *local, uint64_t offset, uint64_t len)
 {
+	struct soft_peer *peer = ask->peer;
 	struct soft_mailbox *b = peer->mailbox;
 	struct soft_list data;
 	int error;
@@ -117,25 +127,25 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 	if (soft_bounce_owes(peer))
 		return ETIMEDOUT;
 	soft_list_one(&data, (uintptr_t)b->data, len);
-	if (write)
+	if (ask->write)
 		soft_copy_list(&data, local, len, false);
-	b->port = right->port;
-	b->gen = right->gen;
-	b->seq = right->seq;
-	b->initiator = right->initiator;
+	b->port = ask->right->port;
+	b->gen = ask->right->gen;
+	b->seq = ask->right->seq;
+	b->initiator = ask->right->initiator;
 	b->offset = offset;
 	b->len = len;
 	/* release: publishes the question; the bounce thread acquires it */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_ASKED, memory_order_release);
 	atomic_fetch_add_explicit(&peer->header->bounce_bell, 1, memory_order_release);
 	futex_wake(&peer->header->bounce_bell);
-	error = ask_wait(peer, b);
+	error = ask_wait(ask);
 	peer->mailbox_asked = error == ETIMEDOUT;
 	if (error == ETIMEDOUT)
 		return error; /* the mailbox still belongs to the bounce thread */
 	if (!error) {
 		error = bounce_error(SOFT_ONCE(b->error));
-		if (!error && !write)
+		if (!error && !ask->write)
 			soft_copy_list(local, &data, len, ordered);
 	}
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_IDLE, memory_order_relaxed);
@@ -145,17 +155,21 @@ static int ask_piece(struct soft_peer *peer, bool write, bool ordered, struct so
 int soft_bounce_ask(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local,
 		    const struct soft_right *right, uint64_t len)
 {
-	uint64_t offset = 0;
+	struct ask ask = { .peer = peer, .right = right, .write = write };
+	uint64_t offset = 0, began;
 	int error = 0;
 
 	datp_lock(&peer->mailbox_lock);
+	began = ask.looked = soft_now_ms();
+	ask.until = soft_bound(peer->ia) + BOUNCE_MS(len);
 	while (offset != len && !error) {
 		uint64_t step = len - offset < SOFT_MAILBOX_SIZE ? len - offset : SOFT_MAILBOX_SIZE;
 
-		error = ask_piece(peer, write, ordered && offset + step == len, local, right, offset,
-				  step);
+		error = ask_piece(&ask, ordered && offset + step == len, local, offset, step);
 		offset += step;
 	}
+	/* relaxed: see soft_bounce_waited() */
+	__atomic_store_n(&peer->mailbox_waited, peer->mailbox_waited + (soft_now_ms() - began), __ATOMIC_RELAXED);
 	datp_unlock(&peer->mailbox_lock);
 	return error;
 }

@@ -7,7 +7,8 @@
 
 /*
  * Asks the peer's bounce thread to move the first len bytes of the request that `right` names,
- * through our mailbox, and blocks until it has, or until the peer is dead or over the bound.
+ * through our mailbox, and blocks until it has, or until the peer is dead or over the bound. A long request has
+ * one bound for all its pieces, which is longer by the time that a slow machine needs for so many bytes.
  * Returns as soft_xfer(). The bounce thread finds out from the request what is to be written, and
  * in which order.
  */
@@ -19,6 +20,16 @@ int soft_bounce_ask(struct soft_peer *peer, bool write, bool ordered, struct sof
  * peer lives. Mailbox lock, or nobody else uses the peer.
  */
 bool soft_bounce_owes(const struct soft_peer *peer);
+
+/*
+ * Returns how long threads of this process have waited for the peer's bounce thread, in milliseconds: whoever makes
+ * several requests one after the other makes an end when that has grown too much.
+ */
+static inline uint64_t soft_bounce_waited(const struct soft_peer *peer)
+{
+	/* relaxed: the caller's own waits are in it, and those of other threads may be; a builtin for the model checker's sake */
+	return __atomic_load_n(&peer->mailbox_waited, __ATOMIC_RELAXED);
+}
 
 /*
  * Serves the mailbox of a peer from now on, unless the peer is dead; starts the bounce thread with

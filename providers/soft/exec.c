@@ -9,6 +9,7 @@
  * of the execution lock may touch that region (quiesce.c).
  */
 #include "exec.h"
+#include "bounce.h"
 #include "bound.h"
 #include "conn.h"
 #include "coop.h"
@@ -51,6 +52,8 @@ struct soft_dir {
 	bool targets;	     /* the next request has to be executed by the target, whose progress thread does it if nobody polls */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
 	uint64_t moved;	     /* bytes, by this call */
+	uint64_t waited;     /* soft_bounce_waited() at its begin */
+	bool again;	     /* it goes on with what an earlier call has left, and may be a poll */
 	/* the right to access the peer's memory; right.seq is the request being executed, whatever the port says meanwhile */
 	struct soft_right right;
 };
@@ -60,6 +63,7 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
 	*dir = (struct soft_dir){ .ep = ep, .peer = ep->peer, .initiator = initiator };
+	dir->waited = soft_bounce_waited(ep->peer);
 	dir->ip = initiator ? ep->port : ep->rport;
 	dir->tp = initiator ? ep->rport : ep->port;
 	dir->il = initiator ? &ep->layout : &ep->rlayout;
@@ -685,10 +689,16 @@ static void request_done(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e,
 	atomic_store_explicit(&dir->ip->sq_done, seq + 1, memory_order_release);
 }
 
-/* Returns true if this call has done enough for a peer. What this side has posted itself does not grow meanwhile. */
+/* What this call has waited for the peer's bounce thread, as if it had moved bytes: a part of the bound counts for EXEC_BYTES. */
+static uint64_t exec_waited(const struct soft_dir *dir)
+{
+	return (soft_bounce_waited(dir->peer) - dir->waited) * (EXEC_BYTES / (soft_bound_call(dir->peer->ia) + 1));
+}
+
+/* Returns true if this call has done enough for a peer. What this side has posted itself does not grow, but may wait each time. */
 static bool exec_enough(const struct soft_dir *dir, unsigned int count, unsigned int most)
 {
-	return count >= most || (!dir->initiator && dir->moved >= EXEC_BYTES);
+	return count >= most || (!dir->initiator && dir->moved >= EXEC_BYTES) || exec_waited(dir) >= EXEC_BYTES;
 }
 
 /* Executes at most `most` requests. Returns their number; *blocked: the next request has to wait. */
@@ -840,8 +850,8 @@ static bool exec_rounds(struct soft_dir *dir, unsigned int n)
 	} while (!exec_release(dir, last));
 	if (last && !dir->left && !dir->ep->failing)
 		soft_exec_later(dir->ep, initiator);
-	if (!initiator)
-		dir->ep->moved += dir->moved + count * EXEC_COST;
+	if (!initiator || dir->again)
+		dir->ep->moved += exec_waited(dir) + (initiator ? 0 : dir->moved + count * EXEC_COST);
 	return count != 0;
 }
 
@@ -852,6 +862,7 @@ bool soft_exec_run(struct soft_ep *ep, bool initiator)
 	bool any = false;
 
 	dir_init(&dir, ep, initiator);
+	dir.again = ep->rest[initiator];
 	ep->rest[initiator] = false;
 	soft_work_begin(ep);
 	if (exec_try(&dir) || exec_help(&dir, &n))

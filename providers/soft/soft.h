@@ -187,6 +187,7 @@ struct soft_peer {
 	struct soft_mailbox *mailbox;
 	_Atomic uint32_t mailbox_lock; /* one question at a time; before soft_ia.lock, the bounce thread's lock and the arena's */
 	bool mailbox_asked;	       /* a question has been left there unanswered, when nobody waits any more. mailbox_lock */
+	uint64_t mailbox_waited; /* for answers, in milliseconds; soft_bounce_waited(). Written under mailbox_lock */
 	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */
 	/* Our bounce thread copies for it, or may have done: each completion looks at that; see soft_bounce_passed() */
 	_Atomic bool bounces;
@@ -346,7 +347,7 @@ struct soft_ep {
 	 * them as fast as we execute
 	 */
 	bool rest[2];
-	uint64_t moved;	    /* bytes that have been moved for requests of the peer, until a poll has counted them */
+	uint64_t moved;	    /* bytes for requests of the peer, with what waits for it count for, until a poll has counted them */
 	/* requests up to the last one that we executed as their initiator, or that has completed. Never behind sq_reaped */
 	uint32_t executed;
 	uint32_t places;    /* requests up to the last one whose place a cell keeps */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CELLS	 1024u
@@ -386,6 +388,23 @@ struct soft_mailbox *hostile_connect_with_mailbox(struct hostile *h, uint64_t qu
 	msg.mailbox = ref;
 	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
 	return mailbox;
+}
+
+struct soft_mailbox *hostile_mailbox_of_victim(const struct hostile *h, const struct soft_ref *ref)
+{
+	unsigned char *at;
+
+	REQUIRE(ref->extent_len != 0);
+	at = mmap(NULL, ref->extent_len, PROT_READ | PROT_WRITE, MAP_SHARED, h->their_fd, (off_t)ref->extent);
+	REQUIRE(at != MAP_FAILED);
+	return (struct soft_mailbox *)(void *)(at + ref->offset);
+}
+
+void hostile_answer(struct soft_mailbox *asks)
+{
+	asks->error = 0;
+	atomic_store(&asks->state, SOFT_MAILBOX_DONE);
+	syscall(SYS_futex, &asks->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void hostile_listen(struct hostile *h, uint64_t qual)

@@ -74,6 +74,10 @@ void hostile_connect(struct hostile *h, uint64_t qual); /* the three above */
  */
 struct soft_mailbox *hostile_connect_with_mailbox(struct hostile *h, uint64_t qual);
 
+/* The mailbox in which the victim asks the attacker to copy, if the kernel does not: the victim's REP or RTU says where it is. */
+struct soft_mailbox *hostile_mailbox_of_victim(const struct hostile *h, const struct soft_ref *ref);
+void hostile_answer(struct soft_mailbox *asks); /* says that the victim's question has been done, and wakes the victim */
+
 /* The passive side. The victim connects to the qualifier. */
 void hostile_listen(struct hostile *h, uint64_t qual);
 void hostile_await_request(struct hostile *h); /* REQ, which brings the victim's arena */

@@ -22,17 +22,6 @@ static struct seen {
 
 static pid_t attacker;
 
-static struct soft_mailbox *mailbox_of_victim(const struct hostile *h)
-{
-	const struct soft_ref *ref = &h->theirs.mailbox;
-	unsigned char *at;
-
-	REQUIRE(ref->extent_len != 0);
-	at = mmap(NULL, ref->extent_len, PROT_READ | PROT_WRITE, MAP_SHARED, h->their_fd, (off_t)ref->extent);
-	REQUIRE(at != MAP_FAILED);
-	return (struct soft_mailbox *)(void *)(at + ref->offset);
-}
-
 /* Says that it has copied; and during all requests but the first one, that this one and those before are still to come. */
 static void answer(struct hostile *h, struct soft_mailbox *asks)
 {
@@ -42,8 +31,7 @@ static void answer(struct hostile *h, struct soft_mailbox *asks)
 		atomic_fetch_add(&seen->rewound, 1);
 		hostile_claim(h, 0);
 	}
-	asks->error = 0;
-	atomic_store(&asks->state, SOFT_MAILBOX_DONE);
+	hostile_answer(asks);
 }
 
 static void rewind_while_it_copies(void *arg)
@@ -55,7 +43,7 @@ static void rewind_while_it_copies(void *arg)
 	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, where);
-	asks = mailbox_of_victim(&h);
+	asks = hostile_mailbox_of_victim(&h, &h.theirs.mailbox);
 	while (!atomic_load(&seen->over))
 		if (atomic_load(&asks->state) == SOFT_MAILBOX_ASKED)
 			answer(&h, asks);

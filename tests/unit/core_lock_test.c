@@ -7,7 +7,8 @@
 #include "providers/common/base/lock.h"
 #include "providers/common/base/turn.h"
 
-#define TURNS 50
+#define TURNS	50
+#define TURN_MS 100 /* for how long a thread is awaited */
 
 static _Atomic uint32_t lock;
 static _Atomic pid_t sleeper;
@@ -41,6 +42,35 @@ static void sleeper_gets_the_lock_before_its_holder_takes_it_again(void)
 	}
 }
 
+static void *take_and_leave(void *arg)
+{
+	sleeper = gettid();
+	datp_lock(&lock);
+	datp_unlock(&lock);
+	return arg;
+}
+
+/* It has had its turn, and may have released the lock before anybody looks. */
+static void sleeper_that_leaves_at_once_is_awaited_no_longer(void)
+{
+	uint64_t waited = 0;
+
+	for (int i = 0; i < TURNS; i++) {
+		pthread_t thread;
+		uint64_t began;
+
+		sleeper = 0;
+		datp_lock(&lock);
+		REQUIRE_EQ_INT(pthread_create(&thread, NULL, take_and_leave, NULL), 0);
+		CHECK_SOON(sleeper && lock == LOCK_SLEPT_ON && check_sleeps(sleeper));
+		began = check_now_ms();
+		datp_unlock_in_turn(&lock);
+		waited += check_now_ms() - began;
+		pthread_join(thread, NULL);
+	}
+	CHECK(waited < TURNS * TURN_MS / 2);
+}
+
 static void nobody_is_awaited_if_nobody_sleeps(void)
 {
 	datp_lock(&lock);
@@ -52,6 +82,7 @@ static void nobody_is_awaited_if_nobody_sleeps(void)
 }
 
 static const struct check_test tests[] = { CHECK_TEST(sleeper_gets_the_lock_before_its_holder_takes_it_again),
+					   CHECK_TEST(sleeper_that_leaves_at_once_is_awaited_no_longer),
 					   CHECK_TEST(nobody_is_awaited_if_nobody_sleeps), CHECK_END };
 
 static const struct check_suite suite = { .name = "libdatp locks", .tests = tests };

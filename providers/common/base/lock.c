@@ -14,8 +14,14 @@
 #define LOCK_SPINS 100
 #endif
 
-#define TURN_NAPS   2000	/* for so many naps a thread that was woken is awaited */
+#define TURN_NS	    100000000 /* how long a thread that was woken is awaited */
 #define TURN_NAP_NS 50000
+
+/*
+ * Count how often a thread that had slept has acquired a lock. Several locks may have one of these; then a thread that waits for
+ * such a turn goes on too early, once.
+ */
+static _Atomic uint32_t turns[64];
 
 static inline void relax(void)
 {
@@ -27,6 +33,11 @@ static inline void relax(void)
 static long futex(_Atomic uint32_t *word, int op, uint32_t value)
 {
 	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+static _Atomic uint32_t *turns_of(const _Atomic uint32_t *lock)
+{
+	return &turns[((uintptr_t)lock >> 6) % (sizeof turns / sizeof *turns)];
 }
 
 /* Changes the word from one value to another. acquire: as in datp_lock() */
@@ -57,6 +68,8 @@ static bool lock_spin(_Atomic uint32_t *lock)
 
 void datp_lock_slow(_Atomic uint32_t *lock)
 {
+	bool slept = false;
+
 	if (lock_spin(lock))
 		return;
 	for (;;) {
@@ -65,15 +78,18 @@ void datp_lock_slow(_Atomic uint32_t *lock)
 
 		if (word == LOCK_BIASED) {
 			if (bias_revoke(lock))
-				return;
+				break;
 		} else if (word == LOCK_FREE) {
 			/* others may sleep too, which this thread cannot know */
 			if (lock_move(lock, LOCK_FREE, LOCK_SLEPT_ON))
-				return;
+				break;
 		} else if (word == LOCK_SLEPT_ON || lock_move(lock, LOCK_HELD, LOCK_SLEPT_ON)) {
 			futex(lock, FUTEX_WAIT, LOCK_SLEPT_ON);
+			slept = true;
 		}
 	}
+	if (slept) /* relaxed: a hint for datp_unlock_in_turn() */
+		atomic_fetch_add_explicit(turns_of(lock), 1, memory_order_relaxed);
 }
 
 void datp_unlock_slow(_Atomic uint32_t *lock)
@@ -81,14 +97,25 @@ void datp_unlock_slow(_Atomic uint32_t *lock)
 	futex(lock, FUTEX_WAKE, 1);
 }
 
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 DATP_API void datp_unlock_in_turn(_Atomic uint32_t *lock)
 {
 	const struct timespec nap = { .tv_nsec = TURN_NAP_NS };
+	/* relaxed, as below: a hint. The thread that is awaited counts after it has acquired the lock, so after this */
+	uint32_t before = atomic_load_explicit(turns_of(lock), memory_order_relaxed);
+	int64_t until;
 
 	/* release: as in datp_unlock(). Nobody may sleep on the lock though the word says so */
 	if (atomic_exchange_explicit(lock, LOCK_FREE, memory_order_release) != LOCK_SLEPT_ON || futex(lock, FUTEX_WAKE, 1) != 1)
 		return;
-	/* relaxed: a hint; whoever takes the lock acquires */
-	for (int i = 0; i < TURN_NAPS && atomic_load_explicit(lock, memory_order_relaxed) == LOCK_FREE; i++)
+	until = clock_ns() + TURN_NS;
+	while (atomic_load_explicit(turns_of(lock), memory_order_relaxed) == before && clock_ns() < until)
 		nanosleep(&nap, NULL);
 }

@@ -6,8 +6,8 @@
 #include <datp/provider.h>
 
 /*
- * As datp_unlock(). If a thread sleeps on the lock, this returns after that thread or another one has taken the lock, or after
- * some 100 ms. A thread that holds the lock most of the time would take it again before the other one is awake, time after time.
+ * As datp_unlock(). If a thread sleeps on the lock, this returns after a thread that has slept there has taken the lock, or after
+ * 100 ms. A thread that holds the lock most of the time would take it again before the other one is awake, time after time.
  */
 DATP_API void datp_unlock_in_turn(_Atomic(uint32_t) *lock);
 

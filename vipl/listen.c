@@ -254,6 +254,10 @@ void listen_request(struct nic *nic, DAT_CR_HANDLE cr)
 		return;
 	}
 	net_addr_of_sockaddr(param.remote_ia_address_ptr, &remote);
+	if (remote.host_len != nic->attr.NicAddressLen) {
+		dat_cr_reject(cr);	/* a program has room for an address of the NIC's family only */
+		return;
+	}
 	remote.disc_len = hello.from_len;
 	memcpy(remote.disc, hello.from, hello.from_len);
 	pthread_mutex_lock(&nic->lock);

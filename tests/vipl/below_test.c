@@ -14,6 +14,8 @@
 
 #include "world.h"
 
+enum { CANARY = 0xc5 };
+
 static struct side a, b;	/* a is on the adapter that is tested, b on soft0 or the same one */
 static int told[2];		/* a pipe, from the wrapper to the test */
 static int trace = -1;		/* the trace, one for all tests, because a process reads dat.conf once */
@@ -47,6 +49,8 @@ static void write_conf(void)
 		told[1]);
 	fprintf(file, "key0 %s %s/odd.so opendat.1.0 \"soft0 key0\" \"\"\n", head, libs);
 	fprintf(file, "active-first %s %s/odd.so opendat.1.0 \"soft0 active-first\" \"\"\n", head,
+		libs);
+	fprintf(file, "other-family %s %s/odd.so opendat.1.0 \"soft0 other-family\" \"\"\n", head,
 		libs);
 	REQUIRE(fclose(file) == 0);
 	setenv("DAT_OVERRIDE", path, 1);
@@ -263,6 +267,32 @@ static VIP_RETURN request(const char *disc, VIP_ULONG timeout)
 
 enum { CLIENT_MS = 30 };
 
+/*
+ * A program that says nothing of the length of its buffer has room for the longest address of the NIC. A client whose address is
+ * longer is told what a client is that finds nobody.
+ */
+static void a_client_of_another_address_family_is_not_handed_out(void)
+{
+	VIP_CONN_HANDLE conn;
+	size_t room;
+
+	setenv("OPENDAT_TEST_IA", "other-family", 1);
+	side_open(&a);
+	setenv("OPENDAT_TEST_IA", "soft0", 1);
+	side_open_vi(&b);
+	REQUIRE_VIP(look("nobody", &conn), VIP_TIMEOUT); /* from now on the library listens */
+	room = 4u + a.nic_attr.NicAddressLen + a.nic_attr.MaxDiscriminatorLen;
+	REQUIRE(room < sizeof(sleeper.remote));
+	memset(sleeper.remote.bytes, 0, room);
+	memset(sleeper.remote.bytes + room, CANARY, sizeof(sleeper.remote) - room);
+	sleeper_start(wait_for_client);
+	CHECK_VIP(request("nobody", check_patience_ms()), VIP_NO_MATCH);
+	pthread_cancel(sleeper.thread);
+	sleeper_join();
+	for (size_t i = room; i < sizeof(sleeper.remote); i++)
+		CHECK_EQ_INT(sleeper.remote.bytes[i], CANARY);
+}
+
 /* Requests until one has arrived at the server's library. A request that is given up early may never arrive. */
 static void ask_in_vain(const char *disc)
 {
@@ -381,6 +411,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_key_of_0_is_no_handle),
 	CHECK_TEST(a_nic_is_not_closed_under_a_waiter),
 	CHECK_TEST(a_cq_is_not_destroyed_under_a_waiter),
+	CHECK_TEST(a_client_of_another_address_family_is_not_handed_out),
 	CHECK_TEST(a_client_that_has_given_up_is_not_handed_out),
 	CHECK_TEST(where_the_active_side_sends_first_libvipl_does),
 	CHECK_TEST(and_no_completion_queue_reports_it),

@@ -8,9 +8,11 @@
  *	key0		the first registration that asks for an RMR context is given 0
  *	active-first	as iWARP: an endpoint that was accepted and posts a request before it has
  *			received anything is disconnected
+ *	other-family	the addresses from which connection requests come are of IPv6
  *
  * Invariant: the endpoints in `quiet` are those that were accepted and have received nothing.
  */
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,7 @@ struct odd {
 	int fd;				/* where calls are reported; -1: nowhere */
 	bool key0;
 	bool active_first;
+	bool other_family;
 	pthread_mutex_t lock;
 	uint64_t quiet[QUIET];		/* lock; 0: free */
 };
@@ -37,6 +40,7 @@ static enum datp_err odd_open(struct datp_wrap *wrap, const char *params)
 	odd->fd = report ? atoi(report + strlen("report=")) : -1;
 	odd->key0 = strstr(params, "key0") != NULL;
 	odd->active_first = strstr(params, "active-first") != NULL;
+	odd->other_family = strstr(params, "other-family") != NULL;
 	pthread_mutex_init(&odd->lock, NULL);
 	return DATP_OK;
 }
@@ -108,6 +112,13 @@ static void look_at_event(struct odd *odd, const DAT_EVENT *event)
 		quiet_change(odd, (uintptr_t)dto->ep_handle, 0);
 }
 
+static void show_other_family(DAT_CR_PARAM *param)
+{
+	static struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+
+	param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&address;
+}
+
 static void odd_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 {
 	struct odd *odd = (struct odd *)wrap;
@@ -118,6 +129,8 @@ static void odd_after(struct datp_wrap *wrap, struct datp_wrap_call *call)
 		*(DAT_RMR_CONTEXT *)(uintptr_t)call->arg[9] = 0;
 		odd->key0 = false;
 	}
+	if (call->id == DATP_CALL_cr_query && odd->other_family)
+		show_other_family((DAT_CR_PARAM *)(uintptr_t)call->arg[2]);
 	if (!odd->active_first)
 		return;
 	if (call->id == DATP_CALL_ia_query && call->arg[5])

@@ -386,11 +386,17 @@ static int socket_read_fd(struct msghdr *hdr)
 	return fd;
 }
 
-/* Returns true if an adapter of this version can have sent the message. Only REQ and REP bring a descriptor, that of the arena. */
+/*
+ * Returns true if an adapter of this version can have sent the message. Only REQ and REP bring a descriptor, that of the arena, and
+ * the address of the adapter, which is shown to the program: all adapters have one of IPv4, and programs rely on that.
+ */
 static bool message_is_sound(const struct soft_msg *msg, int fd)
 {
-	return msg->magic == SOFT_MSG_MAGIC && msg->version == SOFT_SHM_VERSION && msg->pdata_len <= SOFT_PDATA_MAX &&
-	       (fd < 0 || msg->type == SOFT_MSG_REQ || msg->type == SOFT_MSG_REP);
+	if (msg->magic != SOFT_MSG_MAGIC || msg->version != SOFT_SHM_VERSION || msg->pdata_len > SOFT_PDATA_MAX)
+		return false;
+	if (msg->type == SOFT_MSG_REQ || msg->type == SOFT_MSG_REP)
+		return msg->address.ss_family == AF_INET;
+	return fd < 0;
 }
 
 enum input { INPUT_NOTHING, INPUT_MESSAGE, INPUT_NOTIFY, INPUT_END };

@@ -676,8 +676,8 @@ enum datp_err soft_peer_mailbox(struct soft_peer *peer, struct soft_ref *ref)
 	memset(ref, 0, sizeof *ref);
 	if (peer->self || peer->cma)
 		return DATP_OK;
-	/* under its lock, because two endpoints may need the mailbox for the first time at once */
-	datp_lock(&peer->mailbox_lock);
+	/* Two endpoints may need it for the first time at once. mailbox_lock would not do: its holder may wait for the peer */
+	datp_lock(&peer->mailbox_making);
 	if (!peer->mailbox) {
 		err = soft_arena_alloc(peer->ia, SOFT_KIND_OTHER, sizeof *peer->mailbox,
 				       &peer->mailbox_mem);
@@ -686,6 +686,6 @@ enum datp_err soft_peer_mailbox(struct soft_peer *peer, struct soft_ref *ref)
 	}
 	if (!err)
 		*ref = peer->mailbox_mem.ref;
-	datp_unlock(&peer->mailbox_lock);
+	datp_unlock(&peer->mailbox_making);
 	return err;
 }

@@ -183,9 +183,11 @@ struct soft_peer {
 	struct soft_mr *regions; /* what its segments are checked against: its `own` if it is an IA of this process, else `mr` */
 	void *slots;
 	uint32_t slot_count, slot_size; /* as they were mapped; the peer could change its own copy */
-	struct soft_mem mailbox_mem; /* our mailbox to it */
+	struct soft_mem mailbox_mem; /* our mailbox to it; made under mailbox_making, before the first connection that needs it */
 	struct soft_mailbox *mailbox;
-	_Atomic uint32_t mailbox_lock; /* one question at a time; before soft_ia.lock, the bounce thread's lock and the arena's */
+	_Atomic uint32_t mailbox_making; /* held for a moment, also by the service thread; before soft_ia.lock and the arena's */
+	/* One question at a time. Its holder waits for the peer, so the service thread never takes it. Before soft_ia.lock */
+	_Atomic uint32_t mailbox_lock;
 	bool mailbox_asked;	       /* a question has been left there unanswered, when nobody waits any more. mailbox_lock */
 	uint64_t mailbox_waited; /* for answers, in milliseconds; soft_bounce_waited(). Written under mailbox_lock */
 	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */

@@ -3,10 +3,12 @@
  * A peer that copies for the victim, because the kernel does not, and answers each of its questions late, but within the bound.
  * What the victim waits for it is limited all the same: a long request, which is asked for in pieces, has one bound, and a call
  * that executes many short requests makes an end when it has waited for a part of the bound. The attacker counts what it is asked.
+ * And while a thread of the program waits for the answer, further connections with the same peer are made.
  *
  * The program defines epoll_wait() in place of that of the C library, which it calls, so that it can hold the service thread.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
@@ -30,7 +32,7 @@ enum {
 static struct seen {
 	_Atomic uint32_t answers;
 	_Atomic unsigned int late_ms;
-	_Atomic bool over;
+	_Atomic bool may_answer, over;
 } *seen; /* shared with the attacker */
 
 /* The victim's memory. */
@@ -106,12 +108,53 @@ static void copy_slowly(void *arg)
 	hostile_close(&h);
 }
 
+/* Answers nothing before it may; meanwhile it has a second connection with the victim. */
+static void connect_twice(void *arg)
+{
+	bool passive = *(const bool *)arg;
+	uint64_t where = victim_is_at();
+	struct soft_mailbox *asks;
+	struct soft_msg rtu;
+	struct hostile h;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	if (passive) {
+		hostile_listen(&h, where);
+		check_signal(CHECK_PARENT);
+		hostile_await_request(&h);
+		hostile_accept(&h);
+		REQUIRE(hostile_hear(&h, &rtu));
+		asks = hostile_mailbox_of_victim(&h, &rtu.mailbox);
+	} else {
+		hostile_connect(&h, where);
+		asks = hostile_mailbox_of_victim(&h, &h.theirs.mailbox);
+	}
+	while (atomic_load(&asks->state) != SOFT_MAILBOX_ASKED && !atomic_load(&seen->over))
+		sched_yield();
+	h.fd = -1; /* the first socket stays as it is */
+	if (passive) {
+		hostile_await_request(&h);
+		hostile_accept(&h);
+	} else {
+		hostile_connect(&h, where);
+	}
+	while (!atomic_load(&seen->may_answer) && !atomic_load(&seen->over))
+		sched_yield();
+	answer_late(asks);
+	hostile_close(&h);
+}
+
 /* ------------------------------------------------------------------ the victim */
 
-static void connect_to_it(bool requests, unsigned int late_ms)
+static void share_what_is_seen(void)
 {
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(seen != MAP_FAILED);
+}
+
+static void connect_to_it(bool requests, unsigned int late_ms)
+{
+	share_what_is_seen();
 	atomic_store(&seen->late_ms, late_ms);
 	attacker = check_fork(copy_slowly, &requests);
 	victim_opens_as("soft-bounce", LONG);
@@ -215,6 +258,67 @@ static void call_ends_when_it_has_waited_for_own_requests(void)
 	others_are_served();
 }
 
+static _Atomic bool has_waited;
+
+static void *write_a_little(void *arg)
+{
+	REQUIRE_DAT(api_write(victim.end.ep, api_seg(&victim.buf, 0, SHORT), there(SHORT), 1, 0), DAT_SUCCESS);
+	atomic_store(&has_waited, true);
+	return arg;
+}
+
+static void connect_to_the_listener(struct api_end *end)
+{
+	REQUIRE_DAT(api_connect(end->ep, victim.qual), DAT_SUCCESS);
+	API_CONN(end->connect, end->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void accept_at(struct api_end *end)
+{
+	REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), end->ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end->connect, end->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void connection_is_made_while_a_thread_waits_for_the_peer(bool passive)
+{
+	void (*connect)(struct api_end *) = passive ? connect_to_the_listener : accept_at;
+	struct api_end second;
+	pthread_t thread;
+
+	atomic_store(&has_waited, false);
+	share_what_is_seen();
+	attacker = check_fork(connect_twice, &passive);
+	victim_opens_as("soft-bounce", LONG);
+	if (passive)
+		victim.qual = api_free_qual(victim.cr_evd);
+	victim_tells(attacker);
+	if (passive)
+		check_await(attacker);
+	connect(&victim.end);
+	/* longer than all else here */
+	soft_ia(soft_ep_of_victim()->base.obj.ia)->patience_ms = (uint32_t)check_patience_ms();
+	api_end_make(&second, NULL);
+	REQUIRE(pthread_create(&thread, NULL, write_a_little, NULL) == 0);
+	connect(&second);
+	victim_serves_others();
+	CHECK(!atomic_load(&has_waited));
+	atomic_store(&seen->may_answer, true);
+	pthread_join(thread, NULL);
+	API_DTO(victim.end.request, victim.end.ep, 1, DAT_DTO_SUCCESS, SHORT);
+	atomic_store(&seen->over, true);
+	check_join(attacker);
+}
+
+static void answer_of_the_peer_is_taken_while_a_thread_waits_for_it(void)
+{
+	connection_is_made_while_a_thread_waits_for_the_peer(true);
+}
+
+static void request_of_the_peer_is_accepted_while_a_thread_waits_for_it(void)
+{
+	connection_is_made_while_a_thread_waits_for_the_peer(false);
+}
+
 static void close_all(void)
 {
 	atomic_store(&frozen, false);
@@ -229,6 +333,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_long_read_has_one_bound),
 	CHECK_TEST(call_ends_when_it_has_waited_for_requests_of_the_peer),
 	CHECK_TEST(call_ends_when_it_has_waited_for_own_requests),
+	CHECK_TEST(answer_of_the_peer_is_taken_while_a_thread_waits_for_it),
+	CHECK_TEST(request_of_the_peer_is_accepted_while_a_thread_waits_for_it),
 	CHECK_END
 };
 

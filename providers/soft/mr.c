@@ -171,6 +171,17 @@ enum datp_err soft_lmr_create(struct datp_lmr *lmr, const void *cookie)
 	return err;
 }
 
+/* Records the length of a region before any peer can write to it. */
+static void pz_lengthen(struct soft_pz *pz, uint64_t len)
+{
+	uint64_t longest = atomic_load_explicit(&pz->longest, memory_order_relaxed);
+
+	/* relaxed: see soft_pz_longest() */
+	while (longest < len && !atomic_compare_exchange_weak_explicit(&pz->longest, &longest, len, memory_order_relaxed,
+								       memory_order_relaxed))
+		;
+}
+
 enum datp_err soft_lmr_add(struct datp_lmr *lmr, uint32_t kind)
 {
 	struct soft_ia *ia = soft_ia(lmr->obj.ia);
@@ -184,6 +195,7 @@ enum datp_err soft_lmr_add(struct datp_lmr *lmr, uint32_t kind)
 		return DATP_ERR_REGION;
 	lmr->lmr_context = mr_next_context(ia, index);
 	lmr->rmr_context = lmr->lmr_context;
+	pz_lengthen((struct soft_pz *)lmr->pz, lmr->len);
 	mr_publish(&ia->own[index], lmr->lmr_context, &range);
 	atomic_store(&ia->own[index].use, SOFT_MR_REGION);
 	range.priv |= kind;

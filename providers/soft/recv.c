@@ -128,8 +128,11 @@ static void deliver_filled(struct soft_ep *ep, struct datp_wqe *wqe, const struc
 	bool solicited = SOFT_ONCE(desc->solicited);
 
 	if (status == DAT_DTO_SUCCESS && extra == SOFT_EXTRA_IMMEDIATE) {
-		/* the length of a write is not limited by the receive that it takes */
-		len = datp_recv_immediate(wqe, SOFT_ONCE(desc->imm), len);
+		/* the length of a write is not limited by the receive that it takes, but by the regions that it can go to */
+		if (len > soft_pz_longest(ep->base.pz))
+			status = DAT_DTO_ERR_TRANSPORT;
+		else
+			len = datp_recv_immediate(wqe, SOFT_ONCE(desc->imm), len);
 	} else if (status == DAT_DTO_SUCCESS) {
 		if (len > wqe->len || (extra && extra != SOFT_EXTRA_INVALIDATED))
 			status = DAT_DTO_ERR_TRANSPORT;

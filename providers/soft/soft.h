@@ -155,6 +155,8 @@ struct soft_rmr {
 struct soft_pz {
 	struct datp_pz base;
 	uint32_t id;
+	/* the length of the longest region that has ever been in it: a peer has written no more bytes at once. mr.c */
+	_Atomic uint64_t longest;
 };
 
 /* Another IA that this one shares memory with, or this one itself. peer.c */
@@ -640,5 +642,11 @@ static inline struct soft_srq *soft_srq(struct datp_srq *srq)
 static inline uint32_t soft_pz_id(const struct datp_pz *pz)
 {
 	return pz ? ((const struct soft_pz *)pz)->id : 0;
+}
+
+static inline uint64_t soft_pz_longest(const struct datp_pz *pz)
+{
+	/* relaxed: before a peer could write to a region it was registered, and that write was before what is looked at here */
+	return pz ? atomic_load_explicit(&((const struct soft_pz *)pz)->longest, memory_order_relaxed) : 0;
 }
 #endif

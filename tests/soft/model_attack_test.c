@@ -490,6 +490,7 @@ static void open_attacked(void)
 	register_one(THEIRS, memory.theirs, DAT_MEM_PRIV_ALL_FLAG | SOFT_MR_SHARED);
 	register_one(READ_ONLY, memory.read_only, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
 	memcpy(shown, own, REGIONS * sizeof(*shown));
+	atomic_store(&world.pz.longest, SIZE);
 	free(world.ia->mr);
 	world.ia->mr = shown;
 	world.ia->own = own;

@@ -428,6 +428,7 @@ static void region_open(void)
 	atomic_store(&mr->priv, DAT_MEM_PRIV_ALL_FLAG);
 	atomic_store(&mr->len, UINT64_MAX);
 	atomic_store(&mr->context, REGION);
+	atomic_store(&world.pz.longest, UINT64_MAX);
 }
 
 static void shared_open(void)
@@ -523,6 +524,7 @@ static void side_create(struct side *side)
 	ep->attr.max_recv_dtos = ep->attr.max_request_dtos = POSTS;
 	ep->attr.max_recv_iov = ep->attr.max_request_iov = 1;
 	ep->attr.max_rdma_read_iov = ep->attr.max_rdma_write_iov = 1;
+	ep->pz = &world.pz.base;
 	ep->recv_evd = ep->request_evd = &queue_of(side)->evd.base;
 	ep->rq.ring = side->recv;
 	ep->sq.ring = side->request;

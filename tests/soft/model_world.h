@@ -42,6 +42,7 @@ struct world {
 	struct soft_peer peer[3]; /* [n] has the name n + 1 */
 	struct side a, b;
 	struct side c, d;	   /* another connected pair; c's completions go to a's queue, and d's to b's */
+	struct soft_pz pz;	   /* of all regions and endpoints */
 	struct shared shared;	   /* where the receives of b and d are, if there is an SRQ */
 	/* The sides whose receives have completed at b's queue, in that order, and how many receives that were. b.lock. */
 	struct side *order[POSTS];

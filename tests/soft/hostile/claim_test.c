@@ -103,6 +103,95 @@ static const struct check_test address_tests[] = {
 	CHECK_END,
 };
 
-static const struct check_suite address = { .name = "peer's address", .teardown = api_close, .tests = address_tests };
+/* ------------------------------------------------------------------ the length of a write */
 
-CHECK_SUITES(&address);
+/* The victim's regions are that long at most in the zone of its endpoint, and longer in another one. */
+enum { LONGEST = 65536, ELSEWHERE = 2 * LONGEST };
+
+/*
+ * Says that an RDMA Write with immediate data has taken the victim's receive, and sends a message, behind which the victim finds
+ * that. The receive has a length of its own, which says nothing of that of the write.
+ */
+static void claim_length(void *arg)
+{
+	const uint64_t *len = arg;
+	uint64_t where = victim_is_at();
+	struct soft_desc *desc;
+	struct hostile h;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, where);
+	check_await(CHECK_PARENT);
+	desc = hostile_receive_of_victim(&h, 0);
+	desc->len = *len;
+	desc->status = DAT_DTO_SUCCESS;
+	desc->solicited = 0;
+	desc->extra = SOFT_EXTRA_IMMEDIATE;
+	desc->imm = 7;
+	atomic_store(&desc->state, SOFT_DESC_DONE);
+	hostile_publish(&h, hostile_reserve(&h));
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+static void victim_is_told_length(uint64_t len)
+{
+	static unsigned char memory[ELSEWHERE];
+	DAT_PZ_HANDLE other;
+
+	attacker = check_fork(claim_length, &len);
+	victim_opens_as(api_ia_name(), LONGEST);
+	REQUIRE_DAT(dat_pz_create(api.ia, &other), DAT_SUCCESS);
+	(void)api_buf_in(other, memory, sizeof(memory), DAT_MEM_PRIV_ALL_FLAG);
+	REQUIRE_DAT(api_recv(victim.end.ep, &victim.buf, 0, 8, 1), DAT_SUCCESS);
+	victim_tells(attacker);
+	victim_accepts();
+	check_signal(attacker);
+	check_await(attacker);
+}
+
+static void victim_goes_on(void)
+{
+	victim_serves_others();
+	check_signal(attacker);
+	check_join(attacker);
+}
+
+/* A program of DAT 1.2 is told of an empty message. */
+static void write_may_be_as_long_as_the_longest_region(void)
+{
+	victim_is_told_length(LONGEST);
+	API_DTO(victim.end.recv, victim.end.ep, 1, DAT_DTO_SUCCESS, 0);
+	victim_goes_on();
+}
+
+static void connection_ends_whose_write_is_longer(uint64_t len)
+{
+	victim_is_told_length(len);
+	API_DTO(victim.end.recv, victim.end.ep, 1, DAT_DTO_ERR_TRANSPORT, 0);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	victim_goes_on();
+}
+
+static void write_that_is_longer_than_any_region_ends_the_connection(void)
+{
+	connection_ends_whose_write_is_longer(LONGEST + 1);
+}
+
+static void write_that_is_as_long_as_can_be_ends_the_connection(void)
+{
+	connection_ends_whose_write_is_longer(UINT64_MAX);
+}
+
+static const struct check_test length_tests[] = {
+	CHECK_TEST(write_may_be_as_long_as_the_longest_region),
+	CHECK_TEST(write_that_is_longer_than_any_region_ends_the_connection),
+	CHECK_TEST(write_that_is_as_long_as_can_be_ends_the_connection),
+	CHECK_END,
+};
+
+static const struct check_suite address = { .name = "peer's address", .teardown = api_close, .tests = address_tests };
+static const struct check_suite length = { .name = "length of a write", .teardown = api_close, .tests = length_tests };
+
+CHECK_SUITES(&address, &length);

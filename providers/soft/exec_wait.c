@@ -56,32 +56,31 @@ void soft_exec_nap(unsigned int round)
 		nanosleep(&nap, NULL);
 }
 
-bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer, const struct soft_exec_for *what,
-			uint64_t until)
+bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t until)
 {
 	const uint32_t *past = what->past;
-	struct soft_exec_watch watch;
 	uint64_t looked = soft_now_ms();
 
-	soft_exec_look(&watch, ep, port);
 	for (unsigned int i = 1;; i++) {
-		bool initiator, spared = what->freed && soft_copying_spares(&ep->copying, what->freed, &initiator);
-		bool own = !spared && soft_exec_own_works(&watch);
+		bool initiator, spared = what->freed && soft_copying_spares(&watch->ep->copying, what->freed, &initiator);
+		bool own = !spared && soft_exec_own_works(watch);
+		/* at first, too: of many waits with one deadline, those that begin after it must not add up on a busy machine */
+		bool look = !own && (i == 1 || i % EXEC_LOOK == 0);
 
 		/* that thread holds this execution lock, or helps the peer with the same copy */
 		if (spared && initiator == what->initiator)
 			return true;
-		if (!own && soft_exec_let_go(&watch))
+		if (!own && soft_exec_let_go(watch))
 			return true;
 		/* acquire: makes visible what was done for the requests before that position */
 		if (!own && past &&
-		    (int32_t)(atomic_load_explicit(&port->sq_done, memory_order_acquire) - *past) >= 0)
+		    (int32_t)(atomic_load_explicit(&watch->port->sq_done, memory_order_acquire) - *past) >= 0)
 			return true;
 		/* the kernel knows whether the process exists, whatever the shared words say */
-		if (!own && i % EXEC_LOOK == 0 && soft_peer_lost(peer))
+		if (look && soft_peer_lost(peer))
 			return true;
 		/* that for a thread of this process has no bound, because it would still access the memory */
-		if (!own && i % EXEC_LOOK == 0 && soft_bound_over(&until, &looked))
+		if (look && soft_bound_over(&until, &looked))
 			return false;
 		soft_exec_nap(i);
 	}

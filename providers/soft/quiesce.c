@@ -18,9 +18,15 @@
 #include "peer.h"
 #include "port.h"
 #include "request.h"
+#include <stdlib.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define QUIESCE_LAST  16    /* the last pieces of so many copies are awaited together */
+#define ACCESSES_FEW 16 /* so many accesses are awaited together, even if there is no memory for more */
+/*
+ * So many requests of a peer are looked at in one walk over its queues, which holds soft_ia.lock; others count as touching the
+ * region. A peer can say that it has posted a million over each of its connections.
+ */
+#define QUIESCE_LOOKS 16384
 
 /* Sequentially consistent: see mr_kill. */
 static bool exec_held(const struct soft_port *port)
@@ -34,7 +40,25 @@ struct queue {
 	const struct soft_layout *layout;
 	bool ours; /* the initiator is this side */
 	bool binds; /* a bind counts as a request that touches any region */
+	uint64_t walk;
 };
+
+/* Returns the number of a walk over the queues of all connections that begins now. ia.lock */
+static uint64_t walk_begin(struct soft_ia *ia)
+{
+	return ++ia->walks;
+}
+
+/* Returns true if this walk has looked at enough requests of the peer. ia.lock */
+static bool walk_is_over(struct soft_peer *peer, uint64_t walk)
+{
+	/* if a later one has begun, while this one waited, the two share what that may look at */
+	if (walk > peer->walk) {
+		peer->walk = walk;
+		peer->walk_looks = 0;
+	}
+	return peer->walk_looks++ >= QUIESCE_LOOKS;
+}
 
 static bool list_names(const struct datp_sge *sge, uint32_t n, uint32_t context)
 {
@@ -63,35 +87,42 @@ static bool context_opens(const struct soft_ia *ia, uint32_t named, uint32_t con
 }
 
 /*
- * Returns true if executing a request touches memory of ours by this context. A request of this side that has completed since the
- * caller has looked touches nothing any more; one that has not been posted, whatever the port says, is not known. The peer can
- * write the memory that its own request lies in. If it forges that, this process waits too little; but a peer that does so could
- * as well copy without an execution lock, which nobody waits for.
+ * Returns true if executing a request of this side touches memory of ours by this context. One that has completed since the caller
+ * has looked touches nothing any more; one that has not been posted, whatever the port says, is not known.
  */
-static bool request_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q,
-			    uint32_t seq, uint32_t context)
+static bool own_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q, uint32_t seq, uint32_t context)
 {
 	struct soft_request r;
-	struct soft_sink sink;
 
-	if (q->ours && !soft_request_own(&r, ep, seq))
+	if (!soft_request_own(&r, ep, seq))
 		return !soft_request_completed(ep, seq);
-	if (!q->ours && !soft_request_copy(&r, soft_port_sqe(q->port, q->layout, seq), q->layout))
-		return true;
 	if (r.op == DATP_BIND)
 		return q->binds;
-	if (q->ours)
-		return list_names(r.sge, r.n, context) ||
-		       (r.op == DATP_READ_RMR && context_opens(ia, r.rmr, context));
-	if (r.op != DATP_SEND && r.op != DATP_SEND_INVALIDATE)
-		return context_opens(ia, r.remote.rmr_context, context);
+	return list_names(r.sge, r.n, context) || (r.op == DATP_READ_RMR && context_opens(ia, r.rmr, context));
+}
+
+/*
+ * The same for a request of the peer. The peer can write the memory that its request lies in. If it forges that, this process waits
+ * too little; but a peer that does so could as well copy without an execution lock, which nobody waits for.
+ */
+static bool their_touches(const struct soft_ia *ia, const struct soft_ep *ep, const struct queue *q, uint32_t seq, uint32_t context)
+{
+	const struct soft_sqe *e = soft_port_sqe(q->port, q->layout, seq);
+	uint8_t op = SOFT_ONCE(e->op);
+	struct soft_sink sink;
+
+	if (op == DATP_BIND)
+		return q->binds;
+	if (op != DATP_SEND && op != DATP_SEND_INVALIDATE)
+		return context_opens(ia, SOFT_ONCE(e->remote.rmr_context), context);
 	/* with an SRQ this side executes the send; without a posted receive the send waits */
-	return soft_receive_own(&sink, ep, r.msg) && list_names(sink.sge, sink.n, context);
+	return soft_receive_own(&sink, ep, SOFT_ONCE(e->msg)) && list_names(sink.sge, sink.n, context);
 }
 
 /*
  * Returns true if the holder of the execution lock may touch the region or window of the context, that
- * is if a request that is not done names it. *past is the position behind the last such request.
+ * is if a request that is not done names it. *past is the position behind the last such request, or behind the last one that
+ * this walk has not looked at.
  * A request that is posted or begun after this call finds the region dead: the holder takes the
  * execution lock, and whoever posts a request touches that lock, before they look at the region.
  * These operations and the caller's are sequentially consistent.
@@ -106,73 +137,115 @@ static bool queue_touches(const struct soft_ia *ia, const struct soft_ep *ep, co
 	*past = posted;
 	if (posted - done > q->layout->sq_mask + 1)
 		return true;
-	for (; *past != done; --*past)
-		if (request_touches(ia, ep, q, *past - 1, context))
+	for (; *past != done; --*past) {
+		/* and so have those before it, however many the port says there are */
+		if (q->ours && soft_request_completed(ep, *past - 1))
+			return false;
+		if (q->ours ? own_touches(ia, ep, q, *past - 1, context) :
+			      walk_is_over(ep->peer, q->walk) || their_touches(ia, ep, q, *past - 1, context))
 			return true;
+	}
 	return false;
 }
 
-/* The accesses whose executors have lost their right, and may be in the middle of a piece. Each has a reference to its peer. */
-struct last_pieces {
-	struct last_piece {
-		struct soft_ep *ep;
-		struct soft_port *port;
-		struct soft_peer *peer;
-		bool initiator;
-	} of[QUIESCE_LAST];
-	unsigned int count;
+/* An access that is awaited: the holder of an execution lock and the thread of this process that were there when it was noted. */
+struct access {
+	struct soft_exec_watch watch;
+	struct soft_ep *ep;
+	struct soft_peer *peer; /* a reference */
+	uint32_t gen;		/* of the connection */
+	uint32_t past;		/* the requests before this position are awaited */
+	bool initiator;
 };
 
-/*
- * Waits for them, for the rest of the bound from now: a peer that runs is within one piece of its copy. This is not the end of the
- * bound, because a busy machine may have resumed this thread late, and a peer as well. No lock.
- */
-static void last_pieces_wait(struct soft_ia *ia, struct last_pieces *last, const struct soft_freed *freed)
+/* All accesses to what is being freed. They are noted before the first one is awaited, so that each has the whole bound. */
+struct accesses {
+	struct access few[ACCESSES_FEW], *many; /* many: all of them, if they are more than that; else NULL */
+	unsigned int count, room;
+};
+
+static struct access *access_at(struct accesses *all, unsigned int i)
 {
-	uint64_t until = soft_now_ms() + soft_bound_rest(ia);
+	return &(all->many ? all->many : all->few)[i];
+}
 
-	for (unsigned int i = 0; i < last->count; i++) {
-		struct last_piece *piece = &last->of[i];
-		const struct soft_exec_for what = { .freed = freed, .initiator = piece->initiator };
+/* Returns true if there is room for another one, or could be made. */
+static bool accesses_room(struct accesses *all)
+{
+	struct access *more;
 
-		(void)soft_exec_wait_for(piece->ep, piece->port, piece->peer, &what, until);
-		soft_peer_put(piece->peer);
+	if (all->count < all->room)
+		return true;
+	more = realloc(all->many, 2 * all->room * sizeof *more);
+	if (!more)
+		return false;
+	if (!all->many)
+		memcpy(more, all->few, sizeof all->few);
+	all->many = more;
+	all->room *= 2;
+	return true;
+}
+
+/* Waits until each is over, or until that time. Those that are over are removed. No lock. */
+static void accesses_await(struct accesses *all, const struct soft_freed *freed, bool only_past, uint64_t until)
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < all->count; i++) {
+		struct access *a = access_at(all, i);
+		const struct soft_exec_for what = { .past = only_past ? &a->past : NULL, .freed = freed,
+						    .initiator = a->initiator };
+
+		if (soft_exec_await(&a->watch, a->peer, &what, until))
+			soft_peer_put(a->peer);
+		else
+			*access_at(all, left++) = *a;
 	}
-	last->count = 0;
+	all->count = left;
 }
 
 /*
- * Waits for an execution lock that is held for the region. If it is held at the time `until`, the executor loses its right, and
- * the rest is left to last_pieces_wait(). ia.lock is held, and released while this waits.
+ * Waits for all of them. Those that go on at the time `until` lose their right; then the rest of the bound, from then on, is for
+ * the pieces that they may be copying: a peer that runs is within one piece of its copy. This is not the end of the bound, because
+ * a busy machine may have resumed this thread late, and a peer as well. It is one wait for all: a peer can have as many connections
+ * as the program accepts. No lock.
  */
-static void quiesce_exec_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q,
-				const struct soft_freed *freed, uint64_t until, struct last_pieces *last)
+static void accesses_end(struct soft_ia *ia, struct accesses *all, const struct soft_freed *freed, uint64_t until)
 {
-	struct soft_peer *peer = ep->peer;
-	/* relaxed: the generation and rport do not change while the lock is held */
-	uint32_t gen = atomic_load_explicit(&ep->gen, memory_order_relaxed), past;
-	const struct soft_exec_for what = { .past = &past, .freed = freed, .initiator = q->ours };
-	bool quiet;
-
-	if (!exec_held(q->port) || !queue_touches(ia, ep, q, freed->context, &past))
+	accesses_await(all, freed, true, until);
+	if (!all->count)
 		return;
-	peer->users++;
-	datp_unlock(&ia->lock);
-	quiet = soft_exec_wait_for(ep, q->port, peer, &what, until);
 	datp_lock(&ia->lock);
-	if (!quiet) {
-		soft_ep_revoke_locked(ep, peer, gen);
-		if (last->count == QUIESCE_LAST) {
-			datp_unlock(&ia->lock);
-			last_pieces_wait(ia, last, freed);
-			datp_lock(&ia->lock);
-		}
-		last->of[last->count++] = (struct last_piece){ ep, q->port, peer, q->ours };
-		return;
+	for (unsigned int i = 0; i < all->count; i++) {
+		const struct access *a = access_at(all, i);
+
+		soft_ep_revoke_locked(a->ep, a->peer, a->gen);
 	}
 	datp_unlock(&ia->lock);
-	soft_peer_put(peer);
-	datp_lock(&ia->lock);
+	accesses_await(all, freed, false, soft_now_ms() + soft_bound_rest(ia));
+	for (unsigned int i = 0; i < all->count; i++)
+		soft_peer_put(access_at(all, i)->peer);
+	all->count = 0;
+}
+
+/* Notes an execution lock that is held for the region. ia.lock is held, and is released only if there is no memory. */
+static void access_note_locked(struct soft_ia *ia, struct soft_ep *ep, const struct queue *q, const struct soft_freed *freed,
+			       uint64_t until, struct accesses *all)
+{
+	struct access a = { .ep = ep, .peer = ep->peer, .initiator = q->ours };
+
+	if (!exec_held(q->port) || !queue_touches(ia, ep, q, freed->context, &a.past))
+		return;
+	/* relaxed: the generation and rport do not change while the lock is held */
+	a.gen = atomic_load_explicit(&ep->gen, memory_order_relaxed);
+	a.peer->users++;
+	soft_exec_look(&a.watch, ep, q->port);
+	if (!accesses_room(all)) {
+		datp_unlock(&ia->lock);
+		accesses_end(ia, all, freed, until);
+		datp_lock(&ia->lock);
+	}
+	*access_at(all, all->count++) = a;
 }
 
 /*
@@ -231,16 +304,29 @@ static void quiesce_biased_locked(struct soft_ia *ia, const struct soft_freed *f
 	}
 }
 
-/* ia.lock */
-static void quiesce_execs_locked(struct soft_ia *ia, struct soft_ep *ep, const struct soft_freed *freed,
-				 uint64_t until, struct last_pieces *last)
+/* Waits for the execution locks that are held now for what is being freed. No lock. */
+static void quiesce_execs(struct soft_ia *ia, const struct soft_freed *freed)
 {
-	struct queue ours = { ep->port, &ep->layout, true, true };
-	struct queue theirs = { ep->rport, &ep->rlayout, false, true };
+	uint64_t until = soft_bound(ia) - soft_bound_rest(ia), walk;
+	struct accesses all = { .room = ACCESSES_FEW };
 
-	quiesce_exec_locked(ia, ep, &ours, freed, until, last);
-	if (ep->rport == theirs.port) /* else the connection has ended meanwhile */
-		quiesce_exec_locked(ia, ep, &theirs, freed, until, last);
+	datp_lock(&ia->lock);
+	walk = walk_begin(ia);
+	for (uint32_t i = 0; i < ia->port_next; i++) {
+		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+		struct queue ours, theirs;
+
+		if (!ep || !ep->rport)
+			continue;
+		ours = (struct queue){ ep->port, &ep->layout, true, true, walk };
+		theirs = (struct queue){ ep->rport, &ep->rlayout, false, true, walk };
+		access_note_locked(ia, ep, &ours, freed, until, &all);
+		if (ep->rport == theirs.port) /* else the connection has ended meanwhile */
+			access_note_locked(ia, ep, &theirs, freed, until, &all);
+	}
+	datp_unlock(&ia->lock);
+	accesses_end(ia, &all, freed, until);
+	free(all.many);
 }
 
 /* Returns what is being freed. The entry of the table keeps its bounds until the index is given to another region. */
@@ -265,27 +351,24 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 	 * Meanwhile a port's memory stays mapped, and the peer's memory stays while we hold a
 	 * reference; endpoints are type-stable.
 	 */
-	uint64_t until = soft_bound(ia) - soft_bound_rest(ia);
 	const struct soft_freed freed = freed_of(ia, context);
-	struct last_pieces last = { .count = 0 };
 	bool biased = false;
 
 	/* a thread that takes a lock which is found free below sees what the caller did; see also soft_copying_end() */
 	soft_fence();
+	quiesce_execs(ia, &freed);
+	if (!copies)
+		return;
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
-		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
+		const struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
 
-		if (!ep || !ep->rport)
-			continue;
-		quiesce_execs_locked(ia, ep, &freed, until, &last);
-		if (copies && !quiesce_copies_locked(ia, i, &freed))
+		if (ep && ep->rport && !quiesce_copies_locked(ia, i, &freed))
 			biased = true;
 	}
 	if (biased)
 		quiesce_biased_locked(ia, &freed);
 	datp_unlock(&ia->lock);
-	last_pieces_wait(ia, &last, &freed);
 }
 
 /*
@@ -320,19 +403,21 @@ static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const stru
 		     bool *here)
 {
 	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
+	uint64_t walk;
 
 	if (!quiet) /* a peer has made up the context */
 		return true;
 	soft_fence(); /* as above */
 	datp_lock(&ia->lock);
+	walk = walk_begin(ia);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
 		struct queue ours, theirs;
 
 		if (!ep || !ep->rport || ep == ended)
 			continue;
-		ours = (struct queue){ ep->port, &ep->layout, true, false };
-		theirs = (struct queue){ ep->rport, &ep->rlayout, false, false };
+		ours = (struct queue){ ep->port, &ep->layout, true, false, walk };
+		theirs = (struct queue){ ep->rport, &ep->rlayout, false, false, walk };
 		quiet = exec_quiet_locked(ia, ep, &ours, context, late, here) && quiet;
 		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late, here)) && quiet;
 	}

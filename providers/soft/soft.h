@@ -205,6 +205,8 @@ struct soft_peer {
 	struct soft_copier *copier_left; /* that the peer has held up too long; copier.c. Progress thread */
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
+	uint64_t walk;		      /* the latest walk over its queues, by number; quiesce.c; soft_ia.lock */
+	uint32_t walk_looks;	      /* how many of its requests that has looked at; soft_ia.lock */
 	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
 	struct soft_socket *accepted; /* over which this side has accepted, and the RTU has not been read; soft_ia.lock */
 	struct soft_peer *next;	      /* soft_ia.lock */
@@ -510,6 +512,7 @@ struct soft_ia {
 	struct datp_timer pending;
 	uint32_t silent;       /* connections that have sent nothing yet */
 	struct soft_crowd *crowds; /* the processes of those that are not established; soft_ia.lock */
+	uint64_t walks;		   /* over the queues of all connections; quiesce.c; soft_ia.lock */
 	uint32_t crowded;	   /* how many connections these have; soft_ia.lock */
 	uint32_t handshake_ms; /* how long they may be silent */
 	struct soft_probe *probes; /* of the processes at their other ends; probe.c. Service thread */

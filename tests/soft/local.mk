@@ -92,6 +92,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/rewind_test \
 	tests/soft/hostile/slow_test \
 	tests/soft/hostile/claim_test \
+	tests/soft/hostile/walk_test \
 	tests/soft/hostile/scribble_test \
 	tests/soft/kill_test \
 	tests/soft/long_test \
@@ -237,6 +238,10 @@ tests_soft_hostile_slow_test_LDADD = libhostile.la libapi.la libsoft_core.la lib
 tests_soft_hostile_claim_test_SOURCES = tests/soft/hostile/claim_test.c
 tests_soft_hostile_claim_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_claim_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_walk_test_SOURCES = tests/soft/hostile/walk_test.c
+tests_soft_hostile_walk_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_walk_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_soft_hostile_walk_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_scribble_test_SOURCES = tests/soft/hostile/scribble_test.c
 tests_soft_hostile_scribble_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_scribble_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

@@ -62,7 +62,8 @@ static void cr_release(struct datp_cr *cr)
 
 /*
  * Creates the endpoint for a PSP_PROVIDER connection request: its attributes are like the peer's, without PZ
- * and EVDs.
+ * and EVDs. Its queues have a bound, because the peer would ask for this process's memory: requests wait here before the
+ * program has said anything, and a longer queue is the program's to ask for, by dat_ep_modify().
  */
 static enum datp_err ep_make(struct datp_ia *ia, const struct datp_ep_attr *like,
 			     struct datp_ep **out)

@@ -11,6 +11,7 @@ enum {
 	DEFAULT_DTOS = 1024,
 	DEFAULT_IOV = 8,
 	DEFAULT_READS = 16,
+	LIKE_DTOS = 4096, /* the longest queues that a peer's attributes can ask for */
 };
 
 static int32_t smaller(int32_t a, int32_t b)
@@ -165,6 +166,8 @@ enum datp_err ep_attr_resolve(struct datp_ia *ia, struct datp_ep_attr *attr, boo
 
 enum datp_err ep_attr_resolve_like(struct datp_ia *ia, struct datp_ep_attr *attr)
 {
+	attr->max_recv_dtos = smaller(attr->max_recv_dtos, LIKE_DTOS);
+	attr->max_request_dtos = smaller(attr->max_request_dtos, LIKE_DTOS);
 	return resolve(&(struct wish){ ia, true }, attr, false);
 }
 

@@ -10,6 +10,12 @@
 #include "hostile.h"
 #include "victim.h"
 
+enum {
+	LIKE_DTOS = 4096,  /* what a peer can ask for */
+	USUAL_DTOS = 1024, /* what nobody has asked for */
+	USUAL_IOV = 8,
+};
+
 static pid_t attacker;
 
 /* ------------------------------------------------------------------ the address */
@@ -191,7 +197,88 @@ static const struct check_test length_tests[] = {
 	CHECK_END,
 };
 
+/* ------------------------------------------------------------------ the attributes of an endpoint */
+
+/*
+ * What peers say that their endpoints have, for the service point that creates an endpoint like it, and what that gets: no longer
+ * queues than that, because the memory for them is the victim's, and nothing of what is beyond the limits of the adapter.
+ */
+static const struct wish {
+	int32_t dtos, iov, gets_dtos, gets_iov;
+} wishes[] = {
+	{ 100, 3, 100, 3 },
+	{ LIKE_DTOS, SOFT_MAX_IOV, LIKE_DTOS, SOFT_MAX_IOV },
+	{ LIKE_DTOS + 1, SOFT_MAX_IOV, LIKE_DTOS, SOFT_MAX_IOV },
+	{ SOFT_DTOS_MAX, SOFT_MAX_IOV, LIKE_DTOS, SOFT_MAX_IOV },
+	{ INT32_MAX, 1, LIKE_DTOS, 1 },
+	{ SOFT_DTOS_MAX, SOFT_MAX_IOV + 1, USUAL_DTOS, USUAL_IOV },
+	{ INT32_MIN, INT32_MIN, USUAL_DTOS, USUAL_IOV },
+};
+
+enum { WISHES = sizeof(wishes) / sizeof(*wishes) };
+
+static void wish(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct soft_msg msg;
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	for (int i = 0; i < WISHES; i++) {
+		h.fd = hostile_reach(where);
+		hostile_message(&h, &msg, SOFT_MSG_REQ);
+		msg.qual = where;
+		msg.attr.max_recv_dtos = msg.attr.max_request_dtos = wishes[i].dtos;
+		msg.attr.max_recv_iov = msg.attr.max_request_iov = wishes[i].iov;
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));
+		check_await(CHECK_PARENT);
+		hostile_hangup(&h);
+	}
+	hostile_close(&h);
+}
+
+/* Checks the endpoint that has been made for a request. The program may have longer queues. */
+static void endpoint_is_within(DAT_EP_HANDLE ep, const struct wish *wish)
+{
+	DAT_EP_PARAM param;
+
+	REQUIRE_DAT(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	CHECK_EQ_INT(param.ep_attr.max_recv_dtos, wish->gets_dtos);
+	CHECK_EQ_INT(param.ep_attr.max_request_dtos, wish->gets_dtos);
+	CHECK_EQ_INT(param.ep_attr.max_recv_iov, wish->gets_iov);
+	CHECK_EQ_INT(param.ep_attr.max_request_iov, wish->gets_iov);
+	param.ep_attr.max_recv_dtos = param.ep_attr.max_request_dtos = 2 * LIKE_DTOS;
+	CHECK_DAT(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param),
+		  DAT_SUCCESS);
+}
+
+static void endpoint_for_a_request_has_queues_within_bounds(void)
+{
+	attacker = check_fork(wish, NULL);
+	victim_opens();
+	api_listen(victim.cr_evd, DAT_PSP_PROVIDER_FLAG, &victim.qual);
+	victim_tells(attacker);
+	for (int i = 0; i < WISHES; i++) {
+		DAT_CR_HANDLE cr = api_cr(victim.cr_evd);
+		DAT_CR_PARAM param;
+
+		REQUIRE_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+		endpoint_is_within(param.local_ep_handle, &wishes[i]);
+		REQUIRE_DAT(dat_cr_reject(cr), DAT_SUCCESS);
+		check_signal(attacker);
+	}
+	check_join(attacker);
+	victim_serves_others();
+}
+
+static const struct check_test attribute_tests[] = {
+	CHECK_TEST(endpoint_for_a_request_has_queues_within_bounds),
+	CHECK_END,
+};
+
 static const struct check_suite address = { .name = "peer's address", .teardown = api_close, .tests = address_tests };
 static const struct check_suite length = { .name = "length of a write", .teardown = api_close, .tests = length_tests };
+static const struct check_suite attributes = { .name = "attributes", .teardown = api_close, .tests = attribute_tests };
 
-CHECK_SUITES(&address, &length);
+CHECK_SUITES(&address, &length, &attributes);

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,9 +287,12 @@ static void arena_cannot_be_sealed_or_stretched_by_a_peer(void)
 	victim_serves_later(later);
 }
 
-/* Sends requests for endpoints of a size for which there is no memory, to a service point that creates endpoints. */
+#define MANY_REQUESTS 60 /* fewer than the victim's queue of requests has room for */
+
+/* Sends requests for large endpoints, which have no memory together, to a service point that creates endpoints. */
 static void ask_for_everything(void *arg)
 {
+	struct pollfd answers[MANY_REQUESTS];
 	uint64_t where = victim_is_at();
 	struct hostile h;
 	struct soft_msg msg;
@@ -296,17 +300,21 @@ static void ask_for_everything(void *arg)
 	(void)arg;
 	/* no second descriptor: a sanitizer ends the program if a thread that closes it finds no memory */
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	for (int i = 0; i < 4; i++) {
-		hostile_hangup(&h);
+	for (int i = 0; i < MANY_REQUESTS; i++) {
 		h.fd = hostile_reach(where);
+		answers[i] = (struct pollfd){ .fd = h.fd, .events = POLLIN };
 		hostile_message(&h, &msg, SOFT_MSG_REQ);
 		msg.qual = where;
 		msg.attr.max_message_size = msg.attr.max_rdma_size = 1ull << 40;
 		msg.attr.max_recv_dtos = msg.attr.max_request_dtos = 1 << 17;
 		msg.attr.max_recv_iov = msg.attr.max_request_iov = SOFT_MAX_IOV;
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));
-		(void)hostile_hear(&h, &msg);
 	}
+	/* the program there answers none of them, so one is refused */
+	CHECK(poll(answers, MANY_REQUESTS, (int)check_patience_ms()) > 0);
+	for (int i = 0; i < MANY_REQUESTS; i++)
+		close(answers[i].fd);
+	h.fd = -1;
 	hostile_close(&h);
 	check_signal(CHECK_PARENT);
 }

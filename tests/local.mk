@@ -12,6 +12,7 @@
 #   soft-hasty         a peer has one second to open a connection, and a tenth of a second to answer
 #   soft-hasty-bounce  the kernel copies nothing, and a peer has a tenth of a second to answer
 #   soft-memory        memory=shared
+#   soft-patient       a peer has a minute to answer
 #   soft-none          allow=none
 #   soft-no-word       allow= without a word
 #   soft-unsealed      maps memory of peers that can lose pages
@@ -67,6 +68,7 @@ tests/dat.conf: Makefile
 		echo 'soft-brisk u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "peer_timeout=600" ""'; \
 		echo 'soft-eager u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "eager_limit=1048576" ""'; \
 		echo 'soft-hasty u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "handshake_timeout=1000 peer_timeout=100" ""'; \
+		echo 'soft-patient u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "peer_timeout=60000" ""'; \
 		echo 'soft-none u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "allow=none" ""'; \
 		echo 'soft-no-word u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "allow=" ""'; \
 		echo 'soft-strict u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "strict=on" ""'; \

@@ -121,7 +121,8 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	cq->ia = ia;
 	cq->evd = evd;
 	cq->polled_after = CQ_POLLED_AFTER;
-	cq->waited = cq->lost = cq->place_hidden = false;
+	cq->waited = cq->lost = cq->place_hidden = cq->searches = false;
+	cq->resume = 0;
 	cq->place_put_off = 0;
 	atomic_store_explicit(&cq->again, false, memory_order_relaxed);
 	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_reclaim */

@@ -85,8 +85,7 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
  */
 static uint32_t dir_zone(const struct soft_dir *dir, bool initiator)
 {
-	return dir->initiator == initiator ? soft_pz_id(dir->ep->base.pz) :
-					     SOFT_ONCE(dir->ep->rport->pz);
+	return dir->initiator == initiator ? soft_pz_id(dir->ep->base.pz) : SOFT_ONCE(dir->ep->rport->pz);
 }
 
 /* Copies the initiator's request at `seq`. Returns false if the port holds invalid values. */
@@ -281,8 +280,7 @@ static bool dir_coop_copy(struct soft_dir *dir, struct soft_list *local, struct 
 
 	soft_coop_open(dir->ip, seq, len);
 	exec_call_help(dir);
-	error = soft_coop_copy(dir->ip, seq, len, dir->peer, dir->initiator, local, remote,
-			       UINT_MAX);
+	error = soft_coop_copy(dir->ip, seq, len, dir->peer, dir->initiator, local, remote, UINT_MAX);
 	end = soft_coop_settle(dir->ip, error);
 	dir->left = end == SOFT_COOP_LEFT;
 	return end == SOFT_COOP_DONE;
@@ -402,6 +400,15 @@ static void receive_filled(struct soft_dir *dir, const struct soft_request *r)
 	dir->announced = r->msg + 1;
 }
 
+/* A send to an SRQ is executed by the target. Returns as exec_send(). */
+static bool exec_srq(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
+{
+	if (dir->initiator || !soft_srq_rendezvous(dir->ep, dir_ipz(dir), r, status))
+		return false;
+	dir->moved += r->len;
+	return true;
+}
+
 /* Returns false if the send has to wait. */
 static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_t *status)
 {
@@ -419,7 +426,7 @@ static bool exec_send(struct soft_dir *dir, const struct soft_request *r, uint8_
 			return true;
 	}
 	if (dir->tl->srq)
-		return !dir->initiator && soft_srq_rendezvous(dir->ep, dir_ipz(dir), r, status);
+		return exec_srq(dir, r, status);
 	if (!receive_posted(dir, seq))
 		return exec_not_ready(dir, status);
 	desc = soft_port_desc(dir->tp, dir->tl, seq);
@@ -451,7 +458,7 @@ static bool exec_send_invalidate(struct soft_dir *dir, const struct soft_request
 		return true;
 	}
 	if (dir->tl->srq)
-		return !dir->initiator && soft_srq_rendezvous(dir->ep, dir_ipz(dir), r, status);
+		return exec_srq(dir, r, status);
 	if (!receive_posted(dir, seq))
 		return exec_not_ready(dir, status);
 	dir->alone = true;
@@ -692,7 +699,9 @@ static void request_done(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e,
 /* What this call has waited for the peer's bounce thread, as if it had moved bytes: a part of the bound counts for EXEC_BYTES. */
 static uint64_t exec_waited(const struct soft_dir *dir)
 {
-	return (soft_bounce_waited(dir->peer) - dir->waited) * (EXEC_BYTES / (soft_bound_call(dir->peer->ia) + 1));
+	uint64_t ms = soft_bounce_waited(dir->peer) - dir->waited;
+
+	return __builtin_expect(ms != 0, 0) ? ms * (EXEC_BYTES / (soft_bound_call(dir->peer->ia) + 1)) : 0;
 }
 
 /* Returns true if this call has done enough for a peer. What this side has posted itself does not grow, but may wait each time. */
@@ -735,11 +744,9 @@ static unsigned int exec_round(struct soft_dir *dir, unsigned int most, bool *bl
 }
 
 /* This call has executed enough, and continues at the next poll. */
-static void help_again(struct soft_dir *dir)
+static void help_again(struct soft_ep *ep, bool initiator)
 {
-	struct soft_ep *ep = dir->ep;
-
-	if (dir->initiator)
+	if (initiator)
 		soft_ring_mark_ready(soft_ep_request_cq(ep)->ring, ep->port, ep->index, SOFT_SIDE_REQUEST);
 	else
 		soft_ring_mark_ready(soft_ep_recv_cq(ep)->ring, ep->port, ep->index, SOFT_SIDE_RECV);
@@ -747,10 +754,8 @@ static void help_again(struct soft_dir *dir)
 
 void soft_exec_later(struct soft_ep *ep, bool initiator)
 {
-	struct soft_dir dir = { .ep = ep, .initiator = initiator };
-
 	ep->rest[initiator] = true;
-	help_again(&dir);
+	help_again(ep, initiator);
 	/* the service thread has them executed if nobody polls */
 	soft_cq_notify(initiator ? soft_ep_request_cq(ep) : soft_ep_recv_cq(ep));
 	soft_ia_wake(soft_ia(ep->base.obj.ia));
@@ -803,7 +808,7 @@ static bool exec_help(struct soft_dir *dir, unsigned int *n)
 	well = help_copy(dir);
 	if (!soft_coop_leave(ip, dir->igen, dir->initiator)) {
 		if (well && soft_coop_wanted(ip))
-			help_again(dir);
+			help_again(dir->ep, dir->initiator);
 		return false;
 	}
 	dir->alone = soft_coop_failed(ip);

@@ -4,13 +4,14 @@
  *
  * A peer can have these very long, and it can hold the kernel's lock of one of its directories there, as that of any directory: by
  * reading it into memory in which it keeps a page fault from ending, while another of its threads tries to make a name in it.
- * Whoever then opens a name there waits in the kernel, and no signal ends that. So an errand (errand.c) does that, the finder. A
- * peer has one at a time. Whoever has started it waits for it only for a while, because that thread has the EP lock, and maybe the
- * poll lock of a queue; a later access to the region finds the answer.
+ * Whoever then opens a name there waits in the kernel, and no signal ends that. So an errand (errand.c) does that, the finder.
+ * A peer has one at a time. Whoever has started it waits for it only for a while, because that thread has the EP lock, and
+ * maybe the poll lock of a queue; a later access to the region finds the answer.
  *
- * Invariant: the searches for one peer take a quarter of the bound, and a SEARCH_SHARE-th of the time in the long run, and calls
- * wait no longer than that for them, whatever the peer does. While nothing is left of this budget, its regions are not looked for.
- * A search takes some 100 us where the peer is an ordinary program.
+ * Invariant: the searches for one peer take a quarter of the bound at most, and a SEARCH_SHARE-th of the time in the long run, and
+ * calls wait no longer than that for them, whatever the peer does. While nothing is left of this budget, its regions are not
+ * looked for. A search takes some 100 us where the peer is an ordinary program. For a process, which may pass as many peers,
+ * one finder runs at a time, with those that were left behind, and for all of them FINDERS_MOST.
  */
 #define _GNU_SOURCE
 #include "find.h"
@@ -33,6 +34,7 @@
 #define SEARCH_MS	30u	 /* of processor time, for the search among the peer's descriptors; enough for thousands of them */
 #define SEARCH_SHARE	10u
 #define SEARCH_MOST_US	1000000u
+#define FINDERS_MOST	16u	 /* so many run at the same time, with those that were left behind */
 #define SEARCH_KEPT_US	1000000u /* an answer that nobody has taken for so long is forgotten */
 
 struct soft_finder {
@@ -44,6 +46,7 @@ struct soft_finder {
 	dev_t device; /* where else than there a file is looked for only if `unsealed` */
 	int fd;
 	uint64_t offset;
+	struct soft_finder *next; /* soft_ia.finders */
 };
 
 /* ---- finding the file ---- */
@@ -199,6 +202,62 @@ static void close_found(struct soft_errand *errand)
 		close(f->fd);
 }
 
+/* ---- all finders of an adapter ---- */
+
+/*
+ * Adds a finder that is about to run. Returns false if its process has one that runs, maybe one that was left behind, or if too
+ * many run. Forgets those that were left behind and have ended.
+ */
+static bool enlist(struct soft_ia *ia, struct soft_finder *finder)
+{
+	struct soft_finder **at = &ia->finders.first, *f;
+	unsigned int n = 0;
+	bool may = true;
+
+	datp_lock(&ia->finders.lock);
+	while ((f = *at)) {
+		if (soft_errand_has_ended(&f->errand)) {
+			*at = f->next;
+			soft_errand_end(&f->errand);
+			continue;
+		}
+		if (!soft_errand_is_done(&f->errand)) {
+			n++;
+			may = may && f->pid != finder->pid;
+		}
+		at = &f->next;
+	}
+	may = may && n < FINDERS_MOST;
+	if (may) {
+		finder->next = ia->finders.first;
+		ia->finders.first = finder;
+	}
+	datp_unlock(&ia->finders.lock);
+	return may;
+}
+
+static void delist(struct soft_ia *ia, struct soft_finder *finder)
+{
+	struct soft_finder **at = &ia->finders.first;
+
+	datp_lock(&ia->finders.lock);
+	while (*at != finder)
+		at = &(*at)->next;
+	*at = finder->next;
+	datp_unlock(&ia->finders.lock);
+}
+
+/* Those that are there now were left behind. */
+void soft_finders_fini(struct soft_ia *ia)
+{
+	struct soft_finder *f;
+
+	while ((f = ia->finders.first)) {
+		ia->finders.first = f->next;
+		soft_errand_end(&f->errand);
+	}
+}
+
 static struct soft_finder *finder_new(struct soft_peer *peer, const struct soft_sought *sought)
 {
 	struct soft_finder *f = calloc(1, sizeof *f);
@@ -209,8 +268,11 @@ static struct soft_finder *finder_new(struct soft_peer *peer, const struct soft_
 	*f = (struct soft_finder){ .errand = { .run = run, .undo = close_found, .done_fd = -1 }, .pid = peer->process.pid,
 				   .sought = *sought, .fd = -1, .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
 	f->device = fstat(peer->ia->arena->fd, &st) == 0 ? st.st_dev : 0;
-	if (soft_errand_start(&f->errand))
-		return f;
+	if (enlist(peer->ia, f)) {
+		if (soft_errand_start(&f->errand))
+			return f;
+		delist(peer->ia, f);
+	}
 	free(f);
 	return NULL;
 }
@@ -223,20 +285,23 @@ static uint64_t left_us_locked(struct soft_search *search, const struct soft_ia 
 	const uint64_t most = (uint64_t)ia->patience_ms * 1000 / 4;
 	uint64_t now = datp_clock_us(), back = (now - search->used_at_us) / SEARCH_SHARE;
 
+	search->used_at_us = back < search->used_us ? search->used_at_us + back * SEARCH_SHARE : now;
 	search->used_us -= back < search->used_us ? back : search->used_us;
-	search->used_at_us = now;
 	return search->used_us < most ? most - search->used_us : 0;
 }
 
 /* Takes the answer from the finder, which is done. search.lock */
-static struct soft_finder *answer_take_locked(struct soft_search *search)
+static struct soft_finder *answer_take_locked(struct soft_peer *peer)
 {
+	struct soft_search *search = &peer->search;
 	struct soft_finder *f = search->finder;
+	/* not all of it, because this process may have been stopped meanwhile */
+	uint64_t took_us = f->took_us < SEARCH_MOST_US ? f->took_us : SEARCH_MOST_US;
 
+	delist(peer->ia, f);
 	search->finder = NULL;
 	search->answered_us = 0;
-	/* not more, because this process may have been stopped meanwhile */
-	search->used_us += f->took_us < SEARCH_MOST_US ? f->took_us : SEARCH_MOST_US;
+	search->used_us += took_us > search->waited_us ? took_us - search->waited_us : 0;
 	return f;
 }
 
@@ -246,6 +311,11 @@ static bool is_forgotten_locked(struct soft_search *search)
 	if (!search->answered_us)
 		search->answered_us = datp_clock_us();
 	return datp_clock_us() - search->answered_us > SEARCH_KEPT_US;
+}
+
+static bool is_same(const struct soft_sought *a, const struct soft_sought *b)
+{
+	return a->context == b->context && a->addr == b->addr && a->len == b->len && a->flags == b->flags;
 }
 
 /*
@@ -260,11 +330,11 @@ static struct soft_finder *search_locked(struct soft_peer *peer, const struct so
 	if (search->finder) {
 		if (search->awaited || !soft_errand_is_done(&search->finder->errand))
 			return NULL;
-		if (search->finder->sought.context == sought->context)
-			return answer_take_locked(search);
+		if (is_same(&search->finder->sought, sought))
+			return answer_take_locked(peer);
 		if (!is_forgotten_locked(search))
 			return NULL;
-		*old = answer_take_locked(search);
+		*old = answer_take_locked(peer);
 	}
 	*wait_us = left_us_locked(search, peer->ia);
 	search->finder = *wait_us ? finder_new(peer, sought) : NULL;
@@ -273,24 +343,27 @@ static struct soft_finder *search_locked(struct soft_peer *peer, const struct so
 }
 
 /* Waits for the finder that this thread has started. Returns it if it has the answer. */
-static struct soft_finder *search_await(struct soft_search *search, uint64_t wait_us)
+static struct soft_finder *search_await(struct soft_peer *peer, uint64_t wait_us)
 {
+	struct soft_search *search = &peer->search;
 	struct soft_finder *f;
+	uint64_t began = datp_clock_us(), waited;
 
 	soft_errand_wait(&search->finder->errand, wait_us); /* nobody else takes it meanwhile */
+	waited = datp_clock_us() - began;
 	datp_lock(&search->lock);
 	search->awaited = false;
-	f = soft_errand_is_done(&search->finder->errand) ? answer_take_locked(search) : NULL;
+	search->waited_us = waited < wait_us ? waited : wait_us;
+	search->used_us += search->waited_us;
+	f = soft_errand_is_done(&search->finder->errand) ? answer_take_locked(peer) : NULL;
 	datp_unlock(&search->lock);
 	return f;
 }
 
+/* Drops the answer of a finder that is done. */
 static void drop(struct soft_finder *f)
 {
-	if (!f)
-		return;
-	if (soft_errand_is_done(&f->errand))
-		close_found(&f->errand);
+	close_found(&f->errand);
 	soft_errand_end(&f->errand);
 }
 
@@ -304,9 +377,10 @@ enum soft_find_end soft_find(struct soft_peer *peer, const struct soft_sought *s
 	f = search_locked(peer, sought, &wait_us, &old);
 	started = wait_us && peer->search.finder;
 	datp_unlock(&peer->search.lock);
-	drop(old);
+	if (old)
+		drop(old);
 	if (started)
-		f = search_await(&peer->search, wait_us);
+		f = search_await(peer, wait_us);
 	if (!f)
 		return SOFT_FIND_LATER;
 	*fd = f->fd;
@@ -321,8 +395,8 @@ void soft_find_fini(struct soft_peer *peer)
 
 	if (!f)
 		return;
-	if (!soft_errand_leave(&f->errand) && !soft_errand_is_done(&f->errand))
-		(void)soft_errand_await(&f->errand, peer->ia);
-	drop(f);
-	peer->search.finder = NULL;
+	if (soft_errand_leave(&f->errand) || (!soft_errand_is_done(&f->errand) && !soft_errand_await(&f->errand, peer->ia)))
+		peer->search.finder = NULL; /* it stays in the adapter's list */
+	else
+		drop(answer_take_locked(peer));
 }

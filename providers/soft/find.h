@@ -7,16 +7,24 @@
 #include <stdint.h>
 
 struct soft_finder;
+struct soft_ia;
 struct soft_peer;
 
 /* The search for the regions of one peer. */
 struct soft_search {
 	_Atomic uint32_t lock; /* a leaf; it protects what follows */
 	struct soft_finder *finder;
-	bool awaited;		/* a thread waits for the finder, and takes its answer */
+	bool awaited;		/* a thread waits for the finder, and takes its answer if that comes in time */
 	uint64_t answered_us;	/* when the finder was seen to have an answer, which nobody has taken; or 0 */
+	uint64_t waited_us;	/* how long the finder has been awaited, which has been counted */
 	uint64_t used_us;	/* how much of the budget has been used */
 	uint64_t used_at_us;	/* when that was so */
+};
+
+/* The finders of an adapter, with those that were left behind when their peers went. */
+struct soft_finders {
+	_Atomic uint32_t lock; /* a leaf */
+	struct soft_finder *first;
 };
 
 /* A region that is looked for: what the peer has mapped, shared, at a range of its addresses. */
@@ -36,5 +44,7 @@ enum soft_find_end { SOFT_FOUND, SOFT_FOUND_NONE, SOFT_FIND_LATER };
 enum soft_find_end soft_find(struct soft_peer *peer, const struct soft_sought *sought, int *fd, uint64_t *offset);
 /* No connection has the peer any more: ends its search. */
 void soft_find_fini(struct soft_peer *peer);
+/* The adapter is closed, and has no peers any more. */
+void soft_finders_fini(struct soft_ia *ia);
 
 #endif

@@ -400,6 +400,7 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_pending_fini(ia);
 	soft_bounce_stop(ia);
 	soft_peers_fini(ia);
+	soft_finders_fini(ia);
 	if (ia->null_cq.ring) {
 		soft_cq_discard(&ia->null_cq);
 		soft_cq_fini(&ia->null_cq);

@@ -2,12 +2,11 @@
 /*
  * Polling of a queue: takes the cells of its ring, and serves the ports on its ready list (recv.c).
  *
- * Invariant: a call of the program ends when it has executed requests of peers for POLL_BYTES of the ready list, and as much for
- * the cells, whatever peers have left there, over however many connections. The next call goes on where this one has ended, so
- * every port and every cell gets its turn.
+ * Invariant: a poll of the program ends when it has executed requests of peers for POLL_BYTES of the ready list, and as much for
+ * the cells, whatever peers have left there, over however many connections. The next poll goes on where this one has ended, so
+ * every port and every cell gets its turn. When the queue is drained for another reason, all of it is taken.
  */
 #include "polling.h"
-#include "conn.h"
 #include "coop.h"
 #include "cq.h"
 #include "established.h"
@@ -145,15 +144,24 @@ static bool ready_says(const struct soft_cq *cq, struct soft_ep *ep, enum soft_s
 /*
  * A peer has written an invalid entry into the list, and entries of other peers' ports may be lost
  * behind it. Those ports say that they are on the list, and nobody would put them there again, so
- * this looks at all ports. Returns true if one of them has to be served again.
+ * this looks at all ports, and the next poll at those to which this does not come, because it has done enough. Returns true if one
+ * of them has to be served again.
  */
 static __attribute__((noinline)) bool ready_search(struct soft_cq *cq)
 {
-	uint32_t most = ready_most(cq) / 2;
+	uint32_t most = ready_most(cq) / 2, first = cq->searches ? cq->search_from : 0;
 	bool again = false;
 
-	for (uint32_t index = 0; index < most; index++) {
+	cq->searches = false;
+	for (uint32_t i = 0; i < most; i++) {
+		uint32_t index = (first + i) % most;
 		struct soft_ep *ep = soft_port_ep(cq->ia, index);
+
+		if (cq->moved >= cq->enough) {
+			cq->searches = true;
+			cq->search_from = index;
+			break;
+		}
 
 		for (enum soft_side side = SOFT_SIDE_RECV; ep && side <= SOFT_SIDE_REQUEST; side++)
 			if (ready_says(cq, ep, side))
@@ -194,6 +202,8 @@ void soft_ready_find(struct soft_cq *cq)
 		soft_owe_find(cq);
 		return;
 	}
+	cq->moved = 0;
+	cq->enough = UINT64_MAX;
 	if (cq->ring)
 		ready_note(cq);
 	for (uint32_t index = 0; index < most; index++) {
@@ -255,14 +265,14 @@ static bool ready_poll(struct soft_cq *cq)
 	uint32_t first = soft_cq_take_ready_list(cq), start, lost;
 	bool again = false, whole;
 
-	if (!first)
+	if (!first && !cq->searches)
 		return false;
 	first = ready_in_order(cq, first, &whole);
 	start = ready_start(cq, first);
 	lost = ready_serve_part(cq, start, 0, &again);
 	if (__builtin_expect(start != first && !lost, 0))
 		lost = ready_serve_part(cq, first, start, &again);
-	if (__builtin_expect(lost || !whole, 0))
+	if (__builtin_expect(lost || !whole || cq->searches, 0))
 		again |= ready_search(cq);
 	return again;
 }
@@ -295,7 +305,7 @@ static void cells_poll(struct soft_cq *cq, struct datp_completion *out, int *n, 
 /*
  * Polls until there is a completion to return, or nothing more to do. It returns one at a time,
  * because what the next cell puts on libdatp's list would overtake it. Without `out`, all
- * completions go to the list, and it ends only when there is nothing more to do.
+ * completions go to the list, and it does not end because it has done enough.
  */
 static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 {

@@ -160,6 +160,7 @@ void soft_port_begin(struct soft_ep *ep)
 	__atomic_store_n(&ep->sq_reaped, 0, __ATOMIC_RELAXED);
 	ep->credits = soft_ia(ep->base.obj.ia)->strict ? 0 : SOFT_CREDITS;
 	ep->rnr_until = ep->unready_until = ep->suppressed = 0;
+	ep->moved = 0;
 	ep->failing = ep->draining_done = ep->deferred = ep->place_expired = ep->rest[0] = ep->rest[1] = false;
 	/* relaxed: the service thread reads it without the lock as a hint */
 	__atomic_store_n(&ep->draining, false, __ATOMIC_RELAXED);

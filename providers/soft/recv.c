@@ -8,13 +8,11 @@
  */
 #include "recv.h"
 #include "conn.h"
-#include "coop.h"
 #include "cq.h"
 #include "established.h"
 #include "exec.h"
 #include "mr.h"
 #include "owed.h"
-#include "peer.h"
 #include "polling.h"
 #include "port.h"
 #include "progress.h"
@@ -323,7 +321,8 @@ static void message_keep(struct soft_ep *ep, const struct soft_payload *payload)
 
 /*
  * As soft_recv_progress(), when a cell has been taken. If a part of the peer's requests has been left, the port is on the ready
- * list for that, and this does no more of them: otherwise each cell of the peer would have a call do as much again.
+ * list for that, or the progress thread has it, and this does no more of them: otherwise each cell of the peer would have a call do
+ * as much again.
  */
 static bool cell_progress(struct soft_ep *ep)
 {
@@ -514,7 +513,7 @@ static bool ready_keep_place(struct soft_cq *cq, struct soft_ep *ep)
 
 bool soft_recv_ready(struct soft_cq *cq, struct soft_ep *ep)
 {
-	/* relaxed: acquired with the flag, see ready_poll() */
+	/* relaxed: acquired with the flag, see ready_serve() */
 	uint32_t announced = atomic_load_explicit(&ep->port->announced, memory_order_relaxed);
 
 	if (ep->base.srq) {

@@ -127,6 +127,8 @@ struct soft_cq {
 	/* What the poll under way has done for requests of peers, in bytes, and how much is enough. Poll lock; polling.c */
 	uint64_t moved, enough;
 	uint32_t resume; /* where the next poll begins with the ready list: an entry that the last one has left, or 0. Poll lock */
+	bool searches;	      /* the next poll searches for ports that may not be on the ready list, from this one on. Poll lock */
+	uint32_t search_from;
 	bool place_hidden;     /* the cell at the head is hidden: its message waits. Poll lock; place.c */
 	uint64_t place_put_off; /* the position after the last cell that was hidden for the progress thread. Poll lock */
 	bool place_held;       /* by the service thread, which could not have the EP lock. Poll lock; a hint without it */
@@ -349,11 +351,12 @@ struct soft_ep {
 	/* `busy` of the slot of our last message that had one: 0 when the peer has read it; or NULL */
 	const _Atomic uint32_t *last_unread;
 	/*
-	 * [initiator]: requests of that direction are left for the next poll, because the peer adds
-	 * them as fast as we execute
+	 * [initiator]: requests of that direction are left for the next poll, because a call has done enough of them. Then the
+	 * port is on the ready list, or the progress thread has it
 	 */
 	bool rest[2];
-	uint64_t moved;	    /* bytes for requests of the peer, with what waits for it count for, until a poll has counted them */
+	/* what any thread has done for requests of the peer, in bytes, until a poll has counted that; waits for it count as well */
+	uint64_t moved;
 	/* requests up to the last one that we executed as their initiator, or that has completed. Never behind sq_reaped */
 	uint32_t executed;
 	uint32_t places;    /* requests up to the last one whose place a cell keeps */
@@ -515,6 +518,7 @@ struct soft_ia {
 	uint64_t walks;		   /* over the queues of all connections; quiesce.c; soft_ia.lock */
 	uint32_t crowded;	   /* how many connections these have; soft_ia.lock */
 	uint32_t handshake_ms; /* how long they may be silent */
+	struct soft_finders finders; /* find.c */
 	struct soft_probe *probes; /* of the processes at their other ends; probe.c. Service thread */
 	/* closed to accept and drop a connection when there are no descriptors left; service thread */
 	int spare_fd;

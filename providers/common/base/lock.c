@@ -117,5 +117,6 @@ DATP_API void datp_unlock_in_turn(_Atomic uint32_t *lock)
 		return;
 	until = clock_ns() + TURN_NS;
 	while (atomic_load_explicit(turns_of(lock), memory_order_relaxed) == before && clock_ns() < until)
-		nanosleep(&nap, NULL);
+		/* not nanosleep(), at which a thread may be cancelled */
+		syscall(SYS_futex, turns_of(lock), FUTEX_WAIT_PRIVATE, before, &nap, NULL, 0);
 }

@@ -15,7 +15,7 @@
 #define EXEC_SPIN   256	   /* a waiter only yields this many times */
 #define EXEC_NAP_NS 50000L /* and then sleeps this long */
 #ifndef EXEC_LOOK /* the model checker checks more often */
-#define EXEC_LOOK 64 /* rounds between checks whether the holder is alive, and of the time */
+#define EXEC_LOOK 64 /* rounds between checks whether the holder is alive */
 #endif
 
 /* The bits of the lock word that may change while one holder keeps the lock. */
@@ -64,8 +64,6 @@ bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer
 	for (unsigned int i = 1;; i++) {
 		bool initiator, spared = what->freed && soft_copying_spares(&watch->ep->copying, what->freed, &initiator);
 		bool own = !spared && soft_exec_own_works(watch);
-		/* at first, too: of many waits with one deadline, those that begin after it must not add up on a busy machine */
-		bool look = !own && (i == 1 || i % EXEC_LOOK == 0);
 
 		/* that thread holds this execution lock, or helps the peer with the same copy */
 		if (spared && initiator == what->initiator)
@@ -77,11 +75,14 @@ bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer
 		    (int32_t)(atomic_load_explicit(&watch->port->sq_done, memory_order_acquire) - *past) >= 0)
 			return true;
 		/* the kernel knows whether the process exists, whatever the shared words say */
-		if (look && soft_peer_lost(peer))
+		if (!own && i % EXEC_LOOK == 0 && soft_peer_lost(peer))
 			return true;
-		/* that for a thread of this process has no bound, because it would still access the memory */
-		if (look && soft_bound_over(&until, &looked))
-			return false;
+		/*
+		 * That for a thread of this process has no bound, because it would still access the memory. The clock is read each
+		 * time, because each nap may be long on a busy machine
+		 */
+		if (!own && soft_bound_over(&until, &looked))
+			return soft_peer_lost(peer);
 		soft_exec_nap(i);
 	}
 }

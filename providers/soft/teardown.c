@@ -3,8 +3,9 @@
  * The open connection and its end. While it is open, the peer may access the buffers posted here. It ends once,
  * whatever the cause: what has arrived is completed, the port is closed, and every access that has begun is awaited.
  * Only then is the end reported to libdatp, which flushes what is left. A peer that is stopped is awaited no longer
- * than the bound: closing the port has taken away its right to access our memory (guard.c), and the port is left to
- * it. The service thread does not wait at all, but looks again at each tick (tick.c).
+ * than the bound, and little longer for all its connections together: closing the port has taken away its right to
+ * access our memory (guard.c), and the port is left to it. The service thread does not wait at all, but looks again at
+ * each tick (tick.c).
  */
 #include "bounce.h"
 #include "bound.h"
@@ -153,16 +154,69 @@ static bool teardown_deliver(struct soft_ep *ep, bool late)
 }
 
 /*
- * Waits until `until` for the accesses of this connection, unless they are over (`quiet`), and then for one that withholds a
- * receive or a bind, and delivers what has arrived. Returns true if the accesses of this connection have ended.
+ * Waits until `until` for the accesses of this connection, unless they are over (`quiet`), and then, for a moment at least, for one
+ * that withholds a receive or a bind, and delivers what has arrived. Returns true if the accesses of this connection have ended.
  */
 static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until)
 {
 	const struct timespec nap = { .tv_nsec = TEARDOWN_NAP_NS };
+	uint64_t moment;
 
 	quiet = quiet || teardown_wait(ep, until);
+	/* the access that withholds something may be that of another peer, which runs */
+	moment = soft_now_ms() + TEARDOWN_GRACE_MS;
+	if (until < moment)
+		until = moment;
 	while (!teardown_deliver(ep, soft_now_ms() >= until))
 		nanosleep(&nap, NULL);
+	return quiet;
+}
+
+/*
+ * Returns how long threads have waited for the peer lately because connections ended, in milliseconds: an eighth of the time that
+ * has passed since is taken off. soft_ia.lock
+ */
+static uint64_t ends_waited_locked(struct soft_peer *peer, uint64_t now)
+{
+	uint64_t passed = now - peer->ends_looked;
+
+	peer->ends_waited -= passed < peer->ends_waited ? passed : peer->ends_waited;
+	peer->ends_looked = now;
+	return peer->ends_waited / 8;
+}
+
+/*
+ * Returns until when a thread that may wait for the peer does so. The connections of a peer have one bound together: what was
+ * waited for one is taken off that of the next. A running peer is awaited for a moment nevertheless. One that has used up even
+ * more than the bound does not run, or is hostile.
+ */
+static uint64_t teardown_until(struct soft_ep *ep, uint64_t now)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint64_t until = ep->teardown.until, moment = now + TEARDOWN_GRACE_MS, waited;
+
+	datp_lock(&ia->lock);
+	waited = ends_waited_locked(ep->peer, now);
+	datp_unlock(&ia->lock);
+	if (!waited || until <= moment)
+		return until;
+	if (now + waited >= soft_bound(ia) + soft_bound_rest(ia))
+		return now;
+	return until - waited > moment ? until - waited : moment;
+}
+
+/* As teardown_settle(), until that time, and notes how long that has taken. */
+static bool teardown_settle_in_time(struct soft_ep *ep, bool quiet)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint64_t began = soft_now_ms(), now;
+
+	quiet = teardown_settle(ep, quiet, teardown_until(ep, began));
+	now = soft_now_ms();
+	datp_lock(&ia->lock);
+	(void)ends_waited_locked(ep->peer, now);
+	ep->peer->ends_waited += 8 * (now - began);
+	datp_unlock(&ia->lock);
 	return quiet;
 }
 
@@ -416,7 +470,7 @@ bool soft_ep_end(struct soft_ep *ep, DAT_EVENT_NUMBER peer_event)
 	if (!(quiet && teardown_deliver(ep, false))) {
 		if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.until > soft_now_ms() + TEARDOWN_GRACE_MS)
 			ep->teardown.until = soft_now_ms() + TEARDOWN_GRACE_MS;
-		quiet = teardown_settle(ep, quiet, ep->teardown.until);
+		quiet = teardown_settle_in_time(ep, quiet);
 	}
 	(void)teardown_drain(ep);
 	teardown_finish(ep, quiet);
@@ -432,7 +486,7 @@ static void teardown_go_on(struct soft_ep *ep)
 	teardown_look(ep);
 	quiet = teardown_is_quiet(ep);
 	if (!datp_loop_inside(&ia->base)) {
-		quiet = teardown_settle(ep, quiet, ep->teardown.until);
+		quiet = teardown_settle_in_time(ep, quiet);
 		(void)teardown_drain(ep);
 	} else if ((!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) || !teardown_drain(ep)) {
 		ep->teardown.waits = true;

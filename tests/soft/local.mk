@@ -91,6 +91,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/redirect_test \
 	tests/soft/hostile/rewind_test \
 	tests/soft/hostile/slow_test \
+	tests/soft/hostile/close_test \
 	tests/soft/hostile/claim_test \
 	tests/soft/hostile/walk_test \
 	tests/soft/hostile/scribble_test \
@@ -235,6 +236,9 @@ tests_soft_hostile_rewind_test_LDADD = libhostile.la libapi.la libsoft_core.la l
 tests_soft_hostile_slow_test_SOURCES = tests/soft/hostile/slow_test.c
 tests_soft_hostile_slow_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_slow_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_close_test_SOURCES = tests/soft/hostile/close_test.c
+tests_soft_hostile_close_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_close_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_claim_test_SOURCES = tests/soft/hostile/claim_test.c
 tests_soft_hostile_claim_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_claim_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

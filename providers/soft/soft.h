@@ -205,7 +205,7 @@ struct soft_peer {
 	uint32_t share_count; /* of these, with those of regions that cannot be mapped; share_lock */
 	struct soft_search search; /* for the files of its regions; find.c */
 	struct soft_copier *copier_left; /* that the peer has held up too long; copier.c. Progress thread */
-	/* How long ends of connections have waited for it lately, in eighths of a millisecond, and at that time; soft_ia.lock */
+	/* How long ends of connections have waited for it lately, in eighths of a millisecond, and when that was; soft_ia.lock */
 	uint64_t ends_waited, ends_looked;
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */

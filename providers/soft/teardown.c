@@ -35,6 +35,7 @@
  * a copy.
  */
 #define TEARDOWN_GRACE_MS 20
+#define ENDS_LEAST	  16u /* such a part of the bound each connection of a peer is awaited, however many there are */
 #define TEARDOWN_NAP_NS	  50000 /* between two looks at a receive that is withheld */
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
@@ -187,35 +188,37 @@ static uint64_t ends_waited_locked(struct soft_peer *peer, uint64_t now)
 
 /*
  * Returns until when a thread that may wait for the peer does so. The connections of a peer have one bound together: what was
- * waited for one is taken off that of the next. A running peer is awaited for a moment nevertheless. One that has used up even
- * more than the bound does not run, or is hostile.
+ * waited for one is taken off that of the next. Each is awaited for a part of the bound nevertheless: the peer may run, and be in
+ * the middle of a piece, after which it finds that it has lost its right.
  */
 static uint64_t teardown_until(struct soft_ep *ep, uint64_t now)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	uint64_t until = ep->teardown.until, moment = now + TEARDOWN_GRACE_MS, waited;
+	uint64_t until = ep->teardown.until, least = now + ia->patience_ms / ENDS_LEAST, waited;
 
 	datp_lock(&ia->lock);
 	waited = ends_waited_locked(ep->peer, now);
 	datp_unlock(&ia->lock);
-	if (!waited || until <= moment)
+	if (!waited || until <= least)
 		return until;
-	if (now + waited >= soft_bound(ia) + soft_bound_rest(ia))
-		return now;
-	return until - waited > moment ? until - waited : moment;
+	return until > least + waited ? until - waited : least;
 }
 
 /* As teardown_settle(), until that time, and notes how long that has taken. */
 static bool teardown_settle_in_time(struct soft_ep *ep, bool quiet)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	uint64_t began = soft_now_ms(), now;
+	uint64_t began = soft_now_ms(), until = teardown_until(ep, began), most = 8 * (uint64_t)ia->patience_ms, now, end;
 
-	quiet = teardown_settle(ep, quiet, teardown_until(ep, began));
+	quiet = teardown_settle(ep, quiet, until);
 	now = soft_now_ms();
+	/* not what it took besides: this process may have been stopped, or may have waited for a thread of its own */
+	end = now < until ? now : until;
 	datp_lock(&ia->lock);
 	(void)ends_waited_locked(ep->peer, now);
-	ep->peer->ends_waited += 8 * (now - began);
+	ep->peer->ends_waited += end > began ? 8 * (end - began) : 0;
+	if (ep->peer->ends_waited > most)
+		ep->peer->ends_waited = most;
 	datp_unlock(&ia->lock);
 	return quiet;
 }

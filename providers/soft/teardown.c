@@ -174,16 +174,25 @@ static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until)
 }
 
 /*
- * Returns how long threads have waited for the peer lately because connections ended, in milliseconds: an eighth of the time that
- * has passed since is taken off. soft_ia.lock
+ * Returns how long threads have waited for the peer lately because connections ended, in milliseconds, after it has added `more`
+ * to that: an eighth of the time that has passed is taken off. At most the bound.
  */
-static uint64_t ends_waited_locked(struct soft_peer *peer, uint64_t now)
+static uint64_t ends_waited(struct soft_ep *ep, uint64_t more)
 {
-	uint64_t passed = now - peer->ends_looked;
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	struct soft_peer *peer = ep->peer;
+	uint64_t now = soft_now_ms(), passed, waited;
 
+	datp_lock(&ia->lock);
+	passed = now - peer->ends_looked;
 	peer->ends_waited -= passed < peer->ends_waited ? passed : peer->ends_waited;
+	peer->ends_waited += 8 * more;
+	if (peer->ends_waited > 8 * (uint64_t)ia->patience_ms)
+		peer->ends_waited = 8 * (uint64_t)ia->patience_ms;
 	peer->ends_looked = now;
-	return peer->ends_waited / 8;
+	waited = peer->ends_waited / 8;
+	datp_unlock(&ia->lock);
+	return waited;
 }
 
 /*
@@ -194,11 +203,8 @@ static uint64_t ends_waited_locked(struct soft_peer *peer, uint64_t now)
 static uint64_t teardown_until(struct soft_ep *ep, uint64_t now)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	uint64_t until = ep->teardown.until, least = now + ia->patience_ms / ENDS_LEAST, waited;
+	uint64_t until = ep->teardown.until, least = now + ia->patience_ms / ENDS_LEAST, waited = ends_waited(ep, 0);
 
-	datp_lock(&ia->lock);
-	waited = ends_waited_locked(ep->peer, now);
-	datp_unlock(&ia->lock);
 	if (!waited || until <= least)
 		return until;
 	return until > least + waited ? until - waited : least;
@@ -207,20 +213,31 @@ static uint64_t teardown_until(struct soft_ep *ep, uint64_t now)
 /* As teardown_settle(), until that time, and notes how long that has taken. */
 static bool teardown_settle_in_time(struct soft_ep *ep, bool quiet)
 {
-	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	uint64_t began = soft_now_ms(), until = teardown_until(ep, began), most = 8 * (uint64_t)ia->patience_ms, now, end;
+	uint64_t began = soft_now_ms(), until = teardown_until(ep, began), now;
 
 	quiet = teardown_settle(ep, quiet, until);
 	now = soft_now_ms();
 	/* not what it took besides: this process may have been stopped, or may have waited for a thread of its own */
-	end = now < until ? now : until;
-	datp_lock(&ia->lock);
-	(void)ends_waited_locked(ep->peer, now);
-	ep->peer->ends_waited += end > began ? 8 * (end - began) : 0;
-	if (ep->peer->ends_waited > most)
-		ep->peer->ends_waited = most;
-	datp_unlock(&ia->lock);
+	if (now > until)
+		now = until;
+	(void)ends_waited(ep, now > began ? now - began : 0);
 	return quiet;
+}
+
+/*
+ * Executes what the peer has left, unless ends of its connections have waited for its bounce thread so long that they begin no
+ * further wait: then these requests are lost, as those that come now. EP lock.
+ */
+static void teardown_execute(struct soft_ep *ep)
+{
+	uint64_t before = soft_bounce_waited(ep->peer), now;
+
+	if (before && ends_waited(ep, 0) > soft_bound_call(soft_ia(ep->base.obj.ia)))
+		return;
+	(void)soft_recv_progress(ep);
+	now = soft_bounce_waited(ep->peer);
+	if (now != before)
+		(void)ends_waited(ep, now - before);
 }
 
 /* Delivers and completes all of it. */
@@ -380,7 +397,7 @@ static bool teardown_begin_locked(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NU
 		/* relaxed: revoked_now() has acquired it before it calls this; another caller that misses it waits longer */
 		bool revoked = atomic_load_explicit(&ep->revoked, memory_order_relaxed) == ep->gen;
 
-		(void)soft_recv_progress(ep);
+		teardown_execute(ep);
 		soft_progress_forget(ep);
 		ep->teardown.deliver = !ep->failing;
 		ep->teardown.peer_event = peer_event;

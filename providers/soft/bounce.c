@@ -37,8 +37,6 @@
 #define BOUNCE_YIELDS 100 /* for those who wait for the lock, which they only take and release */
 #define BOUNCE_LOOK_NS                                                                             \
 	50000000L /* the interval at which a sleeping asker checks whether the peer is alive */
-/* A long request is awaited longer than the bound, by a millisecond for each 16 KiB, as in copier.c. */
-#define BOUNCE_MS(len) ((len) >> 14)
 /*
  * The bounce thread sleeps no longer than this before it looks by itself. Each peer maps the word on which it sleeps, and can move
  * it to a word of its own (FUTEX_CMP_REQUEUE), where no wake-up reaches it: neither another peer's nor that of soft_bounce_stop().
@@ -68,12 +66,13 @@ static bool futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct times
 	       errno != ETIMEDOUT;
 }
 
-/* What this process asks a peer's bounce thread for: all pieces of a request, with one deadline. */
+/* What this process asks a peer's bounce thread for: the pieces of a request. */
 struct ask {
 	struct soft_peer *peer;
 	const struct soft_right *right;
 	bool write;
-	uint64_t until, looked; /* see soft_bound_over() */
+	uint64_t until, looked; /* for the present piece; see soft_bound_over() */
+	uint64_t late_ms;	/* how long those pieces have taken that took more than a part of the bound */
 };
 
 /*
@@ -97,6 +96,27 @@ static int ask_wait(struct ask *ask)
 		if (soft_bound_over(&ask->until, &ask->looked))
 			return ETIMEDOUT;
 	}
+}
+
+/*
+ * The same, with the bound from now on. Pieces that take long have one bound together: a peer that runs answers most of them
+ * sooner, also where its bounce thread serves many others on a busy machine.
+ */
+static int ask_wait_in_time(struct ask *ask)
+{
+	const struct soft_ia *ia = ask->peer->ia;
+	const uint64_t began = soft_now_ms(), until = soft_bound(ia);
+	uint64_t took;
+	int error;
+
+	ask->until = until;
+	ask->looked = began;
+	error = ask_wait(ask);
+	(void)soft_bound_over(&ask->until, &ask->looked);
+	took = ask->looked - began - (ask->until - until); /* not what this process was stopped */
+	if (took > soft_bound_call(ia))
+		ask->late_ms += took;
+	return error;
 }
 
 /* Returns the bounce thread's result of a copy. A peer writes it, so it becomes no value that has another meaning here. */
@@ -139,7 +159,7 @@ static int ask_piece(struct ask *ask, bool ordered, struct soft_list *local, uin
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_ASKED, memory_order_release);
 	atomic_fetch_add_explicit(&peer->header->bounce_bell, 1, memory_order_release);
 	futex_wake(&peer->header->bounce_bell);
-	error = ask_wait(ask);
+	error = ask_wait_in_time(ask);
 	peer->mailbox_asked = error == ETIMEDOUT;
 	if (error == ETIMEDOUT)
 		return error; /* the mailbox still belongs to the bounce thread */
@@ -160,13 +180,14 @@ int soft_bounce_ask(struct soft_peer *peer, bool write, bool ordered, struct sof
 	int error = 0;
 
 	datp_lock(&peer->mailbox_lock);
-	began = ask.looked = soft_now_ms();
-	ask.until = soft_bound(peer->ia) + BOUNCE_MS(len);
+	began = soft_now_ms();
 	while (offset != len && !error) {
 		uint64_t step = len - offset < SOFT_MAILBOX_SIZE ? len - offset : SOFT_MAILBOX_SIZE;
 
 		error = ask_piece(&ask, ordered && offset + step == len, local, offset, step);
 		offset += step;
+		if (!error && offset != len && ask.late_ms >= peer->ia->patience_ms)
+			error = ETIMEDOUT;
 	}
 	/* relaxed: see soft_bounce_waited() */
 	__atomic_store_n(&peer->mailbox_waited, peer->mailbox_waited + (soft_now_ms() - began), __ATOMIC_RELAXED);

@@ -220,7 +220,8 @@ static bool teardown_settle_in_time(struct soft_ep *ep, bool quiet)
 	/* not what it took besides: this process may have been stopped, or may have waited for a thread of its own */
 	if (now > until)
 		now = until;
-	(void)ends_waited(ep, now > began ? now - began : 0);
+	/* and a peer that releases its connections is awaited as long for the next one */
+	(void)ends_waited(ep, !quiet && now > began ? now - began : 0);
 	return quiet;
 }
 

@@ -124,7 +124,7 @@ static bool sends; /* the requests are sends to an SRQ, which has a receive for 
 static void publish_done(struct hostile *h, uint32_t msg)
 {
 	struct soft_ring *ring = hostile_ring_of_victim(h);
-	uint64_t position;
+	uint64_t position = 0;
 	struct soft_cell *cell = soft_ring_reserve(ring, ring->mask, h->theirs.intro.sender_id, &position);
 
 	REQUIRE(cell != NULL);

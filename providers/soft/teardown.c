@@ -155,20 +155,16 @@ static bool teardown_deliver(struct soft_ep *ep, bool late)
 }
 
 /*
- * Waits until `until` for the accesses of this connection, unless they are over (`quiet`), and then, for a moment at least, for one
- * that withholds a receive or a bind, and delivers what has arrived. Returns true if the accesses of this connection have ended.
+ * Waits until `until` for the accesses of this connection, unless they are over (`quiet`), and then until `late` for one that
+ * withholds a receive or a bind, which may be that of another peer, and delivers what has arrived. Returns true if the accesses of
+ * this connection have ended.
  */
-static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until)
+static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until, uint64_t late)
 {
 	const struct timespec nap = { .tv_nsec = TEARDOWN_NAP_NS };
-	uint64_t moment;
 
 	quiet = quiet || teardown_wait(ep, until);
-	/* the access that withholds something may be that of another peer, which runs */
-	moment = soft_now_ms() + TEARDOWN_GRACE_MS;
-	if (until < moment)
-		until = moment;
-	while (!teardown_deliver(ep, soft_now_ms() >= until))
+	while (!teardown_deliver(ep, soft_now_ms() >= late))
 		nanosleep(&nap, NULL);
 	return quiet;
 }
@@ -213,9 +209,10 @@ static uint64_t teardown_until(struct soft_ep *ep, uint64_t now)
 /* As teardown_settle(), until that time, and notes how long that has taken. */
 static bool teardown_settle_in_time(struct soft_ep *ep, bool quiet)
 {
-	uint64_t began = soft_now_ms(), until = teardown_until(ep, began), now;
+	uint64_t began = soft_now_ms(), until = teardown_until(ep, began), least, now;
 
-	quiet = teardown_settle(ep, quiet, until);
+	least = began + TEARDOWN_GRACE_MS;
+	quiet = teardown_settle(ep, quiet, until, ep->teardown.until > least ? ep->teardown.until : least);
 	now = soft_now_ms();
 	/* not what it took besides: this process may have been stopped, or may have waited for a thread of its own */
 	if (now > until)
@@ -566,10 +563,11 @@ static void teardown_unlist(struct soft_ep *ep)
 
 void soft_teardown_finish(struct soft_ep *ep)
 {
+	uint64_t until = soft_now_ms() + TEARDOWN_GRACE_MS;
 	bool quiet;
 
 	teardown_unlist(ep);
-	quiet = teardown_settle(ep, false, soft_now_ms() + TEARDOWN_GRACE_MS);
+	quiet = teardown_settle(ep, false, until, until);
 	(void)teardown_drain(ep);
 	teardown_finish(ep, quiet);
 	teardown_report(ep);

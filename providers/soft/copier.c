@@ -26,7 +26,7 @@
 
 #define COPIER_SIZE    (256u << 10)
 #define COPIER_LOOK_NS 50000000L /* how often the caller looks at the clock and the peer */
-/* A long copy is awaited longer than the bound, by a millisecond for each 16 KiB: a machine that swaps is not slower than that. */
+/* A long copy is awaited longer than the bound, by a millisecond for each 16 KiB. */
 #define COPIER_MS(len) ((len) >> 14)
 
 enum copier_state { COPIER_IDLE, COPIER_ASKED, COPIER_DONE, COPIER_LEFT, COPIER_STOP };

@@ -696,7 +696,7 @@ static void request_done(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e,
 	atomic_store_explicit(&dir->ip->sq_done, seq + 1, memory_order_release);
 }
 
-/* What this call has waited for the peer's bounce thread, as if it had moved bytes: a part of the bound counts for EXEC_BYTES. */
+/* What threads here have waited for the peer's bounce thread during this call, in bytes: a part of the bound is EXEC_BYTES. */
 static uint64_t exec_waited(const struct soft_dir *dir)
 {
 	uint64_t ms = soft_bounce_waited(dir->peer) - dir->waited;

@@ -359,7 +359,7 @@ struct soft_ep {
 	bool rest[2];
 	/* what any thread has done for requests of the peer, in bytes, until a poll has counted that; waits for it count as well */
 	uint64_t moved;
-	/* requests up to the last one that we executed as their initiator, or that has completed. Never behind sq_reaped */
+	/* requests up to the last that we executed as initiator, or that has completed. Behind sq_reaped only while a bind waits */
 	uint32_t executed;
 	uint32_t places;    /* requests up to the last one whose place a cell keeps */
 	/*

@@ -4,8 +4,8 @@
  * whatever the cause: what has arrived is completed, the port is closed, and every access that has begun is awaited.
  * Only then is the end reported to libdatp, which flushes what is left. A peer that is stopped is awaited no longer
  * than the bound, and little longer for all its connections together: closing the port has taken away its right to
- * access our memory (guard.c), and the port is left to it. The service thread does not wait at all, but looks again at
- * each tick (tick.c).
+ * access our memory (guard.c), and the port is left to it. The service thread waits for a moment at most, and looks
+ * again at each tick (tick.c).
  */
 #include "bounce.h"
 #include "bound.h"

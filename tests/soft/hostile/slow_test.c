@@ -262,7 +262,8 @@ static _Atomic bool has_waited;
 
 static void *write_a_little(void *arg)
 {
-	REQUIRE_DAT(api_write(victim.end.ep, api_seg(&victim.buf, 0, SHORT), there(SHORT), 1, 0), DAT_SUCCESS);
+	/* others are served out of the first bytes */
+	REQUIRE_DAT(api_write(victim.end.ep, api_seg(&victim.buf, LONG / 2, SHORT), there(SHORT), 1, 0), DAT_SUCCESS);
 	atomic_store(&has_waited, true);
 	return arg;
 }

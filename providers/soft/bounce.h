@@ -7,8 +7,8 @@
 
 /*
  * Asks the peer's bounce thread to move the first len bytes of the request that `right` names,
- * through our mailbox, and blocks until it has, or until the peer is dead or over the bound. A long request has
- * one bound for all its pieces, which is longer by the time that a slow machine needs for so many bytes.
+ * through our mailbox, and blocks until it has, or until the peer is dead or over the bound. Each piece of a long
+ * request has that bound, and those pieces that take more than a part of it have one bound together.
  * Returns as soft_xfer(). The bounce thread finds out from the request what is to be written, and
  * in which order.
  */

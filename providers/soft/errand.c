@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LOOK_NS 50000000L /* how often a thread that waits looks at the clock */
+#define LOOK_US 50000u /* how often a thread that waits looks at the clock */
 
 enum errand_state { ERRAND_RUNS, ERRAND_DONE, ERRAND_LEFT, ERRAND_ENDED };
 
@@ -103,10 +103,9 @@ void soft_errand_wait(struct soft_errand *errand, uint64_t us)
 bool soft_errand_await(struct soft_errand *errand, const struct soft_ia *ia)
 {
 	uint64_t until = soft_bound(ia), looked = soft_now_ms();
-	const struct timespec look = { .tv_nsec = LOOK_NS };
 
 	while (!soft_errand_is_done(errand)) {
-		syscall(SYS_futex, &errand->state, FUTEX_WAIT_PRIVATE, ERRAND_RUNS, &look, NULL, 0);
+		soft_errand_wait(errand, LOOK_US);
 		if (soft_bound_over(&until, &looked) && soft_errand_leave(errand))
 			return false;
 	}

@@ -572,7 +572,7 @@ static bool exec_atomic(struct soft_dir *dir, struct soft_sqe *e, const struct s
 		return true;
 	}
 	if (dir->initiator && !dir->peer->self) {
-		dir->targets = !soft_exec_atomic(dir->peer, &dir->right, r, e);
+		dir->targets = !soft_exec_atomic(dir->peer, &dir->right, r, &word, e);
 		return !dir->targets;
 	}
 	e->old = soft_request_atomic(r);

@@ -31,7 +31,8 @@ void soft_exec_later(struct soft_ep *ep, bool initiator);
  * Executes an atomic operation of this side on a word of the peer that is mapped here; the old value goes into the request `e`.
  * Returns false if the word is not mapped, or if the right is lost. Execution lock held, the operation has been checked.
  */
-bool soft_exec_atomic(struct soft_peer *peer, const struct soft_right *right, const struct soft_request *r, struct soft_sqe *e);
+bool soft_exec_atomic(struct soft_peer *peer, const struct soft_right *right, const struct soft_request *r,
+		      const struct datp_rge *word, struct soft_sqe *e);
 
 /*
  * Called after soft_exec_run() for the send with number `msg`, posted at `seq`: if this side has

@@ -8,9 +8,9 @@
 #include "request.h"
 #include "share.h"
 
-bool soft_exec_atomic(struct soft_peer *peer, const struct soft_right *right, const struct soft_request *r, struct soft_sqe *e)
+bool soft_exec_atomic(struct soft_peer *peer, const struct soft_right *right, const struct soft_request *r,
+		      const struct datp_rge *word, struct soft_sqe *e)
 {
-	const struct datp_rge word = { r->remote.rmr_context, 0, r->remote.addr, sizeof(uint64_t) };
 	uint64_t value = r->operand;
 	struct soft_share *share;
 	unsigned char *at;
@@ -19,7 +19,7 @@ bool soft_exec_atomic(struct soft_peer *peer, const struct soft_right *right, co
 	/* acquire: as in soft_xfer() */
 	if (peer->ia->want_share == SOFT_SHARE_OFF || atomic_load_explicit(&peer->dead, memory_order_acquire))
 		return false;
-	at = soft_share_one(peer, &word, true, &share);
+	at = soft_share_one(peer, word, true, &share);
 	if (!at)
 		return false;
 	done = r->op == DATP_FETCH_ADD ? soft_guard_fetch_add(right, (uint64_t *)(void *)at, &value) :

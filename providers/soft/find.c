@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include "find.h"
 #include "arena.h"
+#include "bound.h"
 #include "errand.h"
 #include "pages.h"
 #include "soft.h"
@@ -282,7 +283,7 @@ static struct soft_finder *finder_new(struct soft_peer *peer, const struct soft_
 /* Returns how long the next search may be waited for; 0: none may begin. search.lock */
 static uint64_t left_us_locked(struct soft_search *search, const struct soft_ia *ia)
 {
-	const uint64_t most = (uint64_t)ia->patience_ms * 1000 / 4;
+	const uint64_t most = (uint64_t)soft_bound_call(ia) * 1000;
 	uint64_t now = datp_clock_us(), back = (now - search->used_at_us) / SEARCH_SHARE;
 
 	search->used_at_us = back < search->used_us ? search->used_at_us + back * SEARCH_SHARE : now;
@@ -339,6 +340,8 @@ static struct soft_finder *search_locked(struct soft_peer *peer, const struct so
 	*wait_us = left_us_locked(search, peer->ia);
 	search->finder = *wait_us ? finder_new(peer, sought) : NULL;
 	search->awaited = search->finder;
+	if (!search->finder)
+		*wait_us = 0;
 	return NULL;
 }
 
@@ -371,15 +374,13 @@ enum soft_find_end soft_find(struct soft_peer *peer, const struct soft_sought *s
 {
 	struct soft_finder *f, *old = NULL;
 	uint64_t wait_us = 0;
-	bool started;
 
 	datp_lock(&peer->search.lock);
 	f = search_locked(peer, sought, &wait_us, &old);
-	started = wait_us && peer->search.finder;
 	datp_unlock(&peer->search.lock);
 	if (old)
 		drop(old);
-	if (started)
+	if (wait_us)
 		f = search_await(peer, wait_us);
 	if (!f)
 		return SOFT_FIND_LATER;

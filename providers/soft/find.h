@@ -12,7 +12,7 @@ struct soft_peer;
 
 /* The search for the regions of one peer. */
 struct soft_search {
-	_Atomic uint32_t lock; /* a leaf; it protects what follows */
+	_Atomic uint32_t lock; /* of what follows; before soft_finders.lock */
 	struct soft_finder *finder;
 	bool awaited;		/* a thread waits for the finder, and takes its answer if that comes in time */
 	uint64_t answered_us;	/* when the finder was seen to have an answer, which nobody has taken; or 0 */

@@ -34,9 +34,7 @@ static void come_from_elsewhere(void *arg)
 	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	for (int i = 0; i < FAMILIES; i++) {
-		h.fd = hostile_reach(where);
-		hostile_message(&h, &msg, SOFT_MSG_REQ);
-		msg.qual = where;
+		hostile_begin_request(&h, where, &msg);
 		memset(&msg.address, 'F', sizeof(msg.address));
 		msg.address.ss_family = families[i];
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));
@@ -226,9 +224,7 @@ static void wish(void *arg)
 	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	for (int i = 0; i < WISHES; i++) {
-		h.fd = hostile_reach(where);
-		hostile_message(&h, &msg, SOFT_MSG_REQ);
-		msg.qual = where;
+		hostile_begin_request(&h, where, &msg);
 		msg.attr.max_recv_dtos = msg.attr.max_request_dtos = wishes[i].dtos;
 		msg.attr.max_recv_iov = msg.attr.max_request_iov = wishes[i].iov;
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));

@@ -59,9 +59,7 @@ static struct soft_port *connect_with_port(struct hostile *h, uint64_t where, un
 	REQUIRE(port != MAP_FAILED);
 	port->open = 1;
 	port->exec_lock = SOFT_EXEC_NEXT(0, 1);
-	h->fd = hostile_reach(where);
-	hostile_message(h, &msg, SOFT_MSG_REQ);
-	msg.qual = where;
+	hostile_begin_request(h, where, &msg);
 	msg.port_ref = ref;
 	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
 	REQUIRE(hostile_hear(h, &h->theirs));

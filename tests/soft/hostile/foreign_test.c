@@ -69,9 +69,7 @@ static void as_arena(struct hostile *h, uint64_t where)
 {
 	struct soft_msg msg;
 
-	h->fd = hostile_reach(where);
-	hostile_message(h, &msg, SOFT_MSG_REQ);
-	msg.qual = where;
+	hostile_begin_request(h, where, &msg);
 	send_lingering(h, &msg, sizeof(msg));
 }
 

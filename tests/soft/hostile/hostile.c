@@ -338,15 +338,29 @@ static void map_victim(struct hostile *h)
 	find_pages(h);
 }
 
+void hostile_begin_request(struct hostile *h, uint64_t qual, struct soft_msg *msg)
+{
+	h->fd = hostile_reach(qual);
+	hostile_message(h, msg, SOFT_MSG_REQ);
+	msg->qual = qual;
+}
+
+void hostile_disconnect(struct hostile *h)
+{
+	struct soft_msg msg;
+
+	hostile_message(h, &msg, SOFT_MSG_DISC);
+	msg.why = DAT_CONNECTION_EVENT_DISCONNECTED;
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
+}
+
 void hostile_request(struct hostile *h, uint64_t qual)
 {
 	struct soft_msg msg;
 
 	hostile_hangup(h);
 	memset(&h->theirs, 0, sizeof(h->theirs));
-	h->fd = hostile_reach(qual);
-	hostile_message(h, &msg, SOFT_MSG_REQ);
-	msg.qual = qual;
+	hostile_begin_request(h, qual, &msg);
 	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));
 }
 

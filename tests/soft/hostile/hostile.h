@@ -65,6 +65,8 @@ void hostile_close(struct hostile *h); /* hangs up, too */
 /* The active side. The victim listens at the qualifier. */
 int hostile_reach(uint64_t qual); /* a socket that is connected to the listener, and has said nothing */
 void hostile_request(struct hostile *h, uint64_t qual);
+/* Reaches the listener, and makes the request, for the caller to change and to say. */
+void hostile_begin_request(struct hostile *h, uint64_t qual, struct soft_msg *msg);
 void hostile_await_answer(struct hostile *h); /* REP, which brings the victim's arena */
 void hostile_confirm(struct hostile *h);
 void hostile_connect(struct hostile *h, uint64_t qual); /* the three above */
@@ -88,6 +90,7 @@ void hostile_await_confirmation(struct hostile *h);
 void hostile_message(const struct hostile *h, struct soft_msg *msg, enum soft_msg_type type);
 bool hostile_say(struct hostile *h, const void *bytes, size_t size, bool memory);
 bool hostile_hear(struct hostile *h, struct soft_msg *msg); /* false: the victim has hung up */
+void hostile_disconnect(struct hostile *h); /* says so; the socket stays open */
 void hostile_hangup(struct hostile *h);
 bool hostile_is_hung_up_on(int fd, int ms); /* within that time */
 

@@ -101,16 +101,13 @@ static void come_as_many(void *arg)
 	const int *rounds = arg;
 	uint64_t where = victim_is_at();
 	struct hostile h;
-	struct soft_msg msg;
 
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	for (int i = 0; i < *rounds; i++) {
 		h.id[1] = (uint64_t)i;
 		h.fd = -1; /* it stays open */
 		hostile_connect(&h, where);
-		hostile_message(&h, &msg, SOFT_MSG_DISC);
-		msg.why = DAT_CONNECTION_EVENT_DISCONNECTED;
-		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
+		hostile_disconnect(&h);
 	}
 	check_await(CHECK_PARENT);
 	hostile_close(&h);

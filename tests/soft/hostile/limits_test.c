@@ -156,9 +156,7 @@ static void request_with(struct hostile *h, uint64_t where, uint64_t port, uint6
 {
 	struct soft_msg msg;
 
-	h->fd = hostile_reach(where);
-	hostile_message(h, &msg, SOFT_MSG_REQ);
-	msg.qual = where;
+	hostile_begin_request(h, where, &msg);
 	msg.port_ref = (struct soft_ref){ port, 1u << 20, 0 };
 	msg.ring_ref = (struct soft_ref){ at + (2u << 20), 1u << 20, 0 };
 	msg.request_ref = (struct soft_ref){ at + (4u << 20), 1u << 20, 0 };

@@ -202,9 +202,7 @@ static void claim_the_whole_file(void *arg)
 		struct hostile h;
 
 		hostile_make(&h, HOSTILE_ROOMY, HOSTILE_NO_BELL);
-		h.fd = hostile_reach(where);
-		hostile_message(&h, &msg, SOFT_MSG_REQ);
-		msg.qual = where;
+		hostile_begin_request(&h, where, &msg);
 		claim_much(&h, &msg, i);
 		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));
 		if (i < CLAIM_PORT)
@@ -301,10 +299,8 @@ static void ask_for_everything(void *arg)
 	/* no second descriptor: a sanitizer ends the program if a thread that closes it finds no memory */
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	for (int i = 0; i < MANY_REQUESTS; i++) {
-		h.fd = hostile_reach(where);
+		hostile_begin_request(&h, where, &msg);
 		answers[i] = (struct pollfd){ .fd = h.fd, .events = POLLIN };
-		hostile_message(&h, &msg, SOFT_MSG_REQ);
-		msg.qual = where;
 		msg.attr.max_message_size = msg.attr.max_rdma_size = 1ull << 40;
 		msg.attr.max_recv_dtos = msg.attr.max_request_dtos = 1 << 17;
 		msg.attr.max_recv_iov = msg.attr.max_request_iov = SOFT_MAX_IOV;
@@ -647,9 +643,7 @@ static void come_as(struct hostile *h, uint64_t where, uint32_t number)
 	struct soft_msg msg;
 
 	hostile_hangup(h);
-	h->fd = hostile_reach(where);
-	hostile_message(h, &msg, SOFT_MSG_REQ);
-	msg.qual = where;
+	hostile_begin_request(h, where, &msg);
 	((struct sockaddr_in *)&msg.address)->sin_addr.s_addr = htonl(0x0a000001 + number);
 	msg.attr.max_recv_dtos = (int32_t)(1u << 30 | number);
 	REQUIRE(hostile_say(h, &msg, sizeof(msg), true));

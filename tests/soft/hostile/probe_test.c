@@ -3,7 +3,6 @@
  * An attacker names a word in memory under userfaultfd(2) as the one by which the victim finds out whether it may copy. The fault
  * does not end, and the victim serves others meanwhile; the attacker's own request or answer waits no longer than the bound.
  */
-#include <dirent.h>
 #include <string.h>
 
 #include "hostile.h"
@@ -41,9 +40,7 @@ static void request(int i, uint64_t qual)
 {
 	struct soft_msg msg;
 
-	h[i].fd = hostile_reach(qual);
-	hostile_message(&h[i], &msg, SOFT_MSG_REQ);
-	msg.qual = qual;
+	hostile_begin_request(&h[i], qual, &msg);
 	msg.pdata_len = 1;
 	msg.pdata[0] = (unsigned char)i;
 	REQUIRE(hostile_say(&h[i], &msg, sizeof(msg), true));
@@ -117,18 +114,6 @@ static void attack_ends(void)
 	check_join(attacker);
 }
 
-static unsigned int threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned int n = 0;
-
-	REQUIRE(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 static int next_request(void)
 {
 	DAT_CR_PARAM param;
@@ -148,10 +133,10 @@ static void others_are_served_while_a_request_waits(void)
 	attack_begins(request_by_trap, "soft-hasty");
 	victim_serves_others();
 	CHECK_EQ_INT(next_request(), 0);
-	before = threads();
+	before = victim_threads();
 	check_signal(attacker);
 	CHECK_EQ_INT(next_request(), 1);
-	CHECK_EQ_INT(threads(), before);
+	CHECK_EQ_INT(victim_threads(), before);
 	attack_ends();
 }
 
@@ -167,12 +152,12 @@ static void others_are_served_while_an_answer_waits(void)
 
 static void requests_of_one_process_arrive_in_order(void)
 {
-	unsigned int before = threads();
+	unsigned int before = victim_threads();
 
 	attack_begins(request_by_trap_often, api_ia_name());
 	victim_serves_others();
 	API_EMPTY(victim.cr_evd);
-	CHECK(threads() <= before + 4);
+	CHECK(victim_threads() <= before + 4);
 	check_signal(attacker);
 	for (int i = 0; i < SOCKETS; i++)
 		CHECK_EQ_INT(next_request(), i);

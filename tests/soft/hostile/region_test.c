@@ -442,7 +442,6 @@ static void come_as_many(void *arg)
 {
 	uint64_t where = victim_is_at(), at;
 	struct hostile h;
-	struct soft_msg msg;
 
 	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
@@ -458,31 +457,17 @@ static void come_as_many(void *arg)
 		if (!at)
 			return;
 		check_await(CHECK_PARENT);
-		hostile_message(&h, &msg, SOFT_MSG_DISC);
-		msg.why = DAT_CONNECTION_EVENT_DISCONNECTED;
-		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
+		hostile_disconnect(&h);
 	}
 	check_await(CHECK_PARENT);
 	unlock_directory();
 	hostile_close(&h);
 }
 
-static int threads(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	int n = 0;
-
-	REQUIRE(tasks != NULL);
-	for (struct dirent *entry; (entry = readdir(tasks));)
-		n += entry->d_name[0] != '.';
-	closedir(tasks);
-	return n;
-}
-
 /* Each of these peers would leave a thread of the victim in the kernel, which could not even end. */
 static void process_that_comes_as_many_peers_keeps_one_thread(void)
 {
-	int before = 0;
+	unsigned int before = 0;
 
 	attacker = check_fork(come_as_many, NULL);
 	victim_opens_as("soft-hasty", 65536);
@@ -500,9 +485,9 @@ static void process_that_comes_as_many_peers_keeps_one_thread(void)
 		API_CONN_OVER(victim.end.connect, victim.end.ep);
 		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
 		if (!i)
-			before = threads();
+			before = victim_threads();
 	}
-	CHECK(threads() <= before + 1);
+	CHECK(victim_threads() <= before + 1);
 	check_signal(attacker);
 	check_join(attacker);
 }

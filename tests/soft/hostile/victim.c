@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The victim: see victim.h. */
 #include "victim.h"
+#include <dirent.h>
 #include <string.h>
 
 struct victim victim;
@@ -83,5 +84,17 @@ unsigned int victim_said_lines(const char *text)
 
 	for (; *text; text++)
 		n += *text == '\n';
+	return n;
+}
+
+unsigned int victim_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned int n = 0;
+
+	REQUIRE(tasks != NULL);
+	for (struct dirent *entry; (entry = readdir(tasks));)
+		n += entry->d_name[0] != '.';
+	closedir(tasks);
 	return n;
 }

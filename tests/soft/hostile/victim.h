@@ -28,6 +28,9 @@ void victim_serves_later(pid_t peer);
 /* Returns the number of lines in what the victim has written to stderr. */
 unsigned int victim_said_lines(const char *text);
 
+/* Returns the number of threads of this process. */
+unsigned int victim_threads(void);
+
 /* In the attacker: waits until it is told the qualifier. */
 uint64_t victim_is_at(void);
 

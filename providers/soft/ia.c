@@ -295,6 +295,7 @@ static bool soft_evd_pending(struct datp_evd *evd)
 static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicited_only)
 {
 	struct soft_cq *cq = &soft_evd(base)->cq;
+	bool more;
 
 	/* any message wakes; libdatp sleeps again if it was not a solicited one */
 	(void)solicited_only;
@@ -304,8 +305,13 @@ static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicite
 	if (arm == DATP_ARM_NONE)
 		return false;
 	/* a sender that is stopped before it publishes wakes nobody: then the tick does */
-	return soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_SERVICE : SOFT_NOTIFY_WAITER) ||
-	       soft_skip_look(cq);
+	more = soft_cq_arm(cq, arm == DATP_ARM_CNO ? SOFT_NOTIFY_SERVICE : SOFT_NOTIFY_WAITER) || soft_skip_look(cq);
+	/*
+	 * If the service thread is to look at the queue again, for instance because a poll has done enough for peers, it notifies
+	 * the CNO of what is there, and the caller has nothing left to do. relaxed: whoever sets this wakes the service thread
+	 * afterwards, which clears it before it looks.
+	 */
+	return more && !(arm == DATP_ARM_CNO && atomic_load_explicit(&cq->again, memory_order_relaxed));
 }
 
 static enum datp_err soft_pz_create(struct datp_pz *base)

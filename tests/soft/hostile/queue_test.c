@@ -233,13 +233,11 @@ static void peers_end(int n)
 	}
 }
 
-/* Polls once. Returns how many requests of all peers have been executed until then. */
+/* Returns how many requests of all peers have been executed. */
 static uint32_t executed(int n)
 {
-	DAT_EVENT event;
 	uint32_t done = 0;
 
-	(void)dat_evd_dequeue(victim.end.recv, &event);
 	for (int i = 0; i < n; i++)
 		done += atomic_load(&((struct soft_ep *)ends[i].ep)->rport->sq_done);
 	return done;
@@ -249,9 +247,11 @@ static uint32_t executed(int n)
 static void calls_execute_parts(int n, uint64_t most)
 {
 	const uint32_t all = (uint32_t)n * REQUESTS;
-	uint32_t before = 0, now = 0;
+	uint32_t before = executed(n), now = before;
+	DAT_EVENT event;
 
 	for (uint64_t until = check_now_ms() + check_patience_ms(); now < all && check_now_ms() < until; before = now) {
+		(void)dat_evd_dequeue(victim.end.recv, &event);
 		now = executed(n);
 		CHECK((now - before) * (uint64_t)LONG <= most);
 	}
@@ -296,6 +296,30 @@ static void connections_do_not_have_a_call_execute_more(void)
 	peers_end(PEERS);
 }
 
+/* A call that has the provider notify a CNO looks at the queue until nothing is there or the service thread is to look. */
+static void a_cno_does_not_have_a_call_execute_more(void)
+{
+	DAT_CNO_HANDLE cno;
+	DAT_COUNT more;
+	DAT_EVENT event;
+	uint32_t before;
+
+	peers_leave_much(1, 0);
+	cno = api_cno();
+	CHECK_DAT(dat_evd_modify_cno(victim.end.recv, cno), DAT_SUCCESS);
+	before = executed(1);
+	CHECK(before > 0 && before * (uint64_t)LONG <= MOST);
+	CHECK_DAT(dat_evd_enable(victim.end.recv), DAT_SUCCESS);
+	CHECK((executed(1) - before) * (uint64_t)LONG <= MOST);
+	before = executed(1);
+	CHECK_DAT(dat_evd_wait(victim.end.recv, 1, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	CHECK((executed(1) - before) * (uint64_t)LONG <= 3 * MOST);
+	calls_execute_parts(1, MOST);
+	peers_end(1);
+	CHECK_DAT(dat_evd_modify_cno(victim.end.recv, DAT_HANDLE_NULL), DAT_SUCCESS);
+	CHECK_DAT(dat_cno_free(cno), DAT_SUCCESS);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(hidden_request_of_a_strict_adapter_ends_the_connection),
 	CHECK_TEST(disconnect_does_not_wait_for_a_request_that_was_not_posted),
@@ -305,6 +329,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(sends_to_an_srq_count_as_well),
 	CHECK_TEST(calls_execute_all_for_an_endpoint_with_an_srq),
 	CHECK_TEST(connections_do_not_have_a_call_execute_more),
+	CHECK_TEST(a_cno_does_not_have_a_call_execute_more),
 	CHECK_END
 };
 

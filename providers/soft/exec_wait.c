@@ -56,7 +56,7 @@ void soft_exec_nap(unsigned int round)
 		nanosleep(&nap, NULL);
 }
 
-bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t until)
+bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t *until)
 {
 	const uint32_t *past = what->past;
 	uint64_t looked = soft_now_ms();
@@ -81,7 +81,7 @@ bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer
 		 * That for a thread of this process has no bound, because it would still access the memory. The clock is read each
 		 * time, because each nap may be long on a busy machine
 		 */
-		if (!own && soft_bound_over(&until, &looked))
+		if (!own && soft_bound_over(until, &looked))
 			return soft_peer_lost(peer);
 		soft_exec_nap(i);
 	}

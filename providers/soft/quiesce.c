@@ -186,7 +186,10 @@ static bool accesses_room(struct accesses *all)
 	return true;
 }
 
-/* Waits until each is over, or until that time. Those that are over are removed. No lock. */
+/*
+ * Waits until each is over, or until that time, which moves for all of them by the time in which this process does not run. Those
+ * that are over are removed. No lock.
+ */
 static void accesses_await(struct accesses *all, const struct soft_freed *freed, bool only_past, uint64_t until)
 {
 	unsigned int left = 0;
@@ -196,7 +199,7 @@ static void accesses_await(struct accesses *all, const struct soft_freed *freed,
 		const struct soft_exec_for what = { .past = only_past ? &a->past : NULL, .freed = freed,
 						    .initiator = a->initiator };
 
-		if (soft_exec_await(&a->watch, a->peer, &what, until))
+		if (soft_exec_await(&a->watch, a->peer, &what, &until))
 			soft_peer_put(a->peer);
 		else
 			*access_at(all, left++) = *a;

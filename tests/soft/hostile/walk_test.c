@@ -27,7 +27,7 @@ static struct api_end ends[MANY];
 
 static _Thread_local bool hurries;
 static _Thread_local uint64_t slept_ns;
-static void (*at_nap)(void); /* called once */
+static void (*at_nap)(void); /* called once; may set the next one */
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -40,12 +40,15 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
+	void (*call)(void);
+
 	if (!hurries)
 		return (int)syscall(SYS_nanosleep, time, left);
 	slept_ns += (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
-	if (at_nap)
-		at_nap();
+	call = at_nap;
 	at_nap = NULL;
+	if (call)
+		call();
 	return 0;
 }
 
@@ -204,12 +207,31 @@ static void region_is_freed_after_one_wait_for_all_connections(void)
 	others_are_served();
 }
 
-/* The last of the connections goes on: the holder of its execution lock has released it, and somebody has it again. */
-static void last_one_goes_on(void)
+/* A connection goes on: the holder of its execution lock has released it, and somebody has it again. */
+static void goes_on(unsigned int i)
 {
-	_Atomic uint64_t *lock = &((struct soft_ep *)ends[QUEUES - 1].ep)->rport->exec_lock;
+	_Atomic uint64_t *lock = &((struct soft_ep *)ends[i].ep)->rport->exec_lock;
 
 	atomic_store(lock, SOFT_EXEC_NEXT(atomic_load(lock), 1) | SOFT_EXEC_HELD);
+}
+
+static void last_one_goes_on(void)
+{
+	goes_on(QUEUES - 1);
+}
+
+static void others_go_on(void)
+{
+	for (unsigned int i = 1; i < QUEUES; i++)
+		goes_on(i);
+}
+
+/* The first one goes on, and this process has not run for ten seconds. */
+static void stopped(void)
+{
+	slept_ns += 10 * UINT64_C(1000000000);
+	goes_on(0);
+	at_nap = others_go_on;
 }
 
 /* It is the last one that is awaited, too. The others use up the time. */
@@ -227,10 +249,24 @@ static void connection_that_goes_on_is_not_broken_for_others(void)
 	others_are_served();
 }
 
+/* None of the peers had a chance to end its access meanwhile. */
+static void time_in_which_this_process_does_not_run_counts_for_no_connection(void)
+{
+	connect_to(post_many, POSTED + 1, QUEUES);
+	at_nap = stopped;
+	free_in_a_hurry();
+	for (unsigned int i = 0; i < QUEUES; i++) /* else the peer has lost its right, and the connection ends soon */
+		CHECK(atomic_load(&((struct soft_ep *)ends[i].ep)->port->open));
+	check_signal(attacker);
+	check_get(attacker, &(uint64_t){ 0 }, sizeof(uint64_t));
+	others_are_served();
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(bind_looks_at_a_part_of_what_a_peer_has_posted),
 	CHECK_TEST(region_is_freed_after_one_wait_for_all_connections),
 	CHECK_TEST(connection_that_goes_on_is_not_broken_for_others),
+	CHECK_TEST(time_in_which_this_process_does_not_run_counts_for_no_connection),
 	CHECK_END
 };
 

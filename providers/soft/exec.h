@@ -89,21 +89,16 @@ struct soft_exec_for {
 	bool initiator;			/* with `freed`: this side is the initiator, whose port it is */
 };
 
-/* As soft_exec_wait_for(), for what was under way when `watch` was noted. *until moves by the time in which this process did not run. */
-bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t *until);
+/* As soft_exec_wait_for(), for what was under way when `watch` was noted. *looked: see soft_bound_over(). */
+bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t *until,
+		     uint64_t *looked);
 
 /*
  * As soft_exec_wait(), but a thread of this process that copies something else than what is being freed is not waited for: the peer
  * could hold up that copy without end. The caller has executed a full fence after it has made the context invalid.
  */
-static inline bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer,
-				      const struct soft_exec_for *what, uint64_t until)
-{
-	struct soft_exec_watch watch;
-
-	soft_exec_look(&watch, ep, port);
-	return soft_exec_await(&watch, peer, what, &until);
-}
+bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer, const struct soft_exec_for *what,
+			uint64_t until);
 
 /*
  * Waits until the present holder of this port's execution lock, a thread of this process or of the peer, has released it,

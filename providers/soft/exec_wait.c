@@ -56,10 +56,10 @@ void soft_exec_nap(unsigned int round)
 		nanosleep(&nap, NULL);
 }
 
-bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t *until)
+bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t *until,
+		     uint64_t *looked)
 {
 	const uint32_t *past = what->past;
-	uint64_t looked = soft_now_ms();
 
 	for (unsigned int i = 1;; i++) {
 		bool initiator, spared = what->freed && soft_copying_spares(&watch->ep->copying, what->freed, &initiator);
@@ -81,10 +81,20 @@ bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer
 		 * That for a thread of this process has no bound, because it would still access the memory. The clock is read each
 		 * time, because each nap may be long on a busy machine
 		 */
-		if (!own && soft_bound_over(until, &looked))
+		if (!own && soft_bound_over(until, looked))
 			return soft_peer_lost(peer);
 		soft_exec_nap(i);
 	}
+}
+
+bool soft_exec_wait_for(struct soft_ep *ep, struct soft_port *port, struct soft_peer *peer, const struct soft_exec_for *what,
+			uint64_t until)
+{
+	struct soft_exec_watch watch;
+	uint64_t looked = soft_now_ms();
+
+	soft_exec_look(&watch, ep, port);
+	return soft_exec_await(&watch, peer, what, &until, &looked);
 }
 
 void soft_exec_take_back(struct soft_port *port)

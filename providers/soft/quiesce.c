@@ -192,6 +192,7 @@ static bool accesses_room(struct accesses *all)
  */
 static void accesses_await(struct accesses *all, const struct soft_freed *freed, bool only_past, uint64_t until)
 {
+	uint64_t looked = soft_now_ms();
 	unsigned int left = 0;
 
 	for (unsigned int i = 0; i < all->count; i++) {
@@ -199,7 +200,7 @@ static void accesses_await(struct accesses *all, const struct soft_freed *freed,
 		const struct soft_exec_for what = { .past = only_past ? &a->past : NULL, .freed = freed,
 						    .initiator = a->initiator };
 
-		if (soft_exec_await(&a->watch, a->peer, &what, &until))
+		if (soft_exec_await(&a->watch, a->peer, &what, &until, &looked))
 			soft_peer_put(a->peer);
 		else
 			*access_at(all, left++) = *a;

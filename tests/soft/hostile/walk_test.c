@@ -138,10 +138,10 @@ static void connect_often(void *arg)
 
 /* ------------------------------------------------------------------ the victim */
 
-static void connect_to(void (*attack)(void *), uint32_t posted, unsigned int times)
+static void connect_on(const char *adapter, void (*attack)(void *), uint32_t posted, unsigned int times)
 {
 	attacker = check_fork(attack, &posted);
-	victim_opens_as("soft-hasty", LEN);
+	victim_opens_as(adapter, LEN);
 	victim_tells(attacker);
 	for (unsigned int i = 0; i < times; i++) {
 		api_end_make(&ends[i], NULL);
@@ -149,6 +149,12 @@ static void connect_to(void (*attack)(void *), uint32_t posted, unsigned int tim
 		API_CONN(ends[i].connect, ends[i].ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
 	check_await(attacker);
+}
+
+/* The adapter has peer_timeout=100. */
+static void connect_to(void (*attack)(void *), uint32_t posted, unsigned int times)
+{
+	connect_on("soft-hasty", attack, posted, times);
 }
 
 static void others_are_served(void)
@@ -197,7 +203,6 @@ static void free_in_a_hurry(void)
 	REQUIRE_DAT(freed, DAT_SUCCESS);
 }
 
-/* The adapter has peer_timeout=100. */
 static void region_is_freed_after_one_wait_for_all_connections(void)
 {
 	connect_to(connect_often, 0, MANY);
@@ -252,7 +257,7 @@ static void connection_that_goes_on_is_not_broken_for_others(void)
 /* None of the peers had a chance to end its access meanwhile. */
 static void time_in_which_this_process_does_not_run_counts_for_no_connection(void)
 {
-	connect_to(post_many, POSTED + 1, QUEUES);
+	connect_on("soft0", post_many, POSTED + 1, QUEUES);
 	at_nap = stopped;
 	free_in_a_hurry();
 	for (unsigned int i = 0; i < QUEUES; i++) /* else the peer has lost its right, and the connection ends soon */

@@ -59,7 +59,7 @@ static _Noreturn void gone(const char *what)
 		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 			how = strsignal(WTERMSIG(status));
 		else if (WIFEXITED(status))
-			how = "it left";
+			how = WEXITSTATUS(status) == REMOTE_GREEDY ? "it was asked for more than a test gets" : "it left";
 	}
 	judge_fail(true, __FILE__, __LINE__, what, "the process on the other side answers",
 		   "%s (%s)", how, strerror(errno));

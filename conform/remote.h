@@ -68,6 +68,15 @@ enum step {
 #define REMOTE_CONNECTION_EVENTS 0x4000	/* the bit that the numbers of all connection events have */
 #define REMOTE_HELLO_S 120 /* for the first step of a test that has forked its other side */
 #define REMOTE_PORT    19751	/* of datconform --server */
+/*
+ * What a test may have the other side ask of its provider, including what it frees: bytes of memory, events that all EVDs
+ * together can hold, and segments of all receives and requests that all endpoints together can have. The tests of datconform
+ * need a sixth of it, or less. REMOTE_GREEDY is the exit status of a process whose test has asked for more.
+ */
+#define REMOTE_MEMORY	(128u << 20)
+#define REMOTE_EVENTS	(64u << 10)
+#define REMOTE_SEGMENTS (128u << 10)
+#define REMOTE_GREEDY	4
 #define REMOTE_MAGIC   0x64617463666d3031 /* "datcfm01" */
 
 struct remote_message {

@@ -27,7 +27,7 @@
 #define MOST 320	/* tests at a time */
 /* places for clients of one address: as many as --jobs allows, and some for clients that are just ending */
 #define MOST_OF_ONE 80
-#define QUIET_MS 10000	/* between two messages about a refused connection */
+#define QUIET_MS 10000	/* between two messages that a client can provoke */
 
 struct place {
 	pid_t pid;		/* 0: a free place */
@@ -40,6 +40,7 @@ static struct {
 	_Atomic bool *greeted;	/* for each place, in memory shared with the tests' processes: the client has said HELLO */
 	uint64_t connections;	/* accepted so far */
 	uint64_t said_ms;	/* the time of the latest message about a refused connection; 0: none so far */
+	uint64_t greed_said_ms;	/* ... about a test that asked for too much */
 	sigset_t before;	/* the mask that children start with */
 } host;
 
@@ -192,15 +193,24 @@ static struct place *find_place(const unsigned char name[16])
 	return free_place ? free_place : oldest;
 }
 
+/* Returns whether a message may be written again, of which the latest was written at *said_ms. */
+static bool may_say(uint64_t *said_ms)
+{
+	uint64_t now = judge_now_ms();
+
+	if (*said_ms && now - *said_ms < QUIET_MS)
+		return false;
+	*said_ms = now;
+	return true;
+}
+
 /* Says what has become of a connection because there are so many. */
 static void say_full(const char *before, const struct sockaddr_storage *address, const char *after)
 {
 	char name[NI_MAXHOST] = "a client";
-	uint64_t now = judge_now_ms();
 
-	if (host.said_ms && now - host.said_ms < QUIET_MS)
+	if (!may_say(&host.said_ms))
 		return;
-	host.said_ms = now;
 	getnameinfo((const struct sockaddr *)address, (socklen_t)remote_address_size(address), name,
 		    sizeof(name), NULL, 0, NI_NUMERICHOST);
 	fprintf(stderr, "datconform: a connection %s %s%s: an address gets %d of %d "
@@ -263,6 +273,10 @@ static void reap(void)
 		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 			fprintf(stderr, "datconform: a test's process ended with signal %d (%s)\n",
 				WTERMSIG(status), strsignal(WTERMSIG(status)));
+		if (WIFEXITED(status) && WEXITSTATUS(status) == REMOTE_GREEDY && may_say(&host.greed_said_ms))
+			fprintf(stderr, "datconform: a test is ended, because it asked for more than a test gets: %u MiB "
+				"of memory, EVDs for %u events, endpoints for %u segments\n", REMOTE_MEMORY >> 20,
+				REMOTE_EVENTS, REMOTE_SEGMENTS);
 		for (int i = 0; i < MOST; i++)
 			if (host.places[i].pid == pid)
 				host.places[i].pid = 0;

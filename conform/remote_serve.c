@@ -20,7 +20,10 @@
 
 #define BUFS	1024
 #define LONGEST (16u << 20)	/* the most bytes of memory in one request */
-#define TOTAL	(128u << 20)	/* the most bytes in all requests of a test */
+/* Where a client lets the provider choose how many receives or requests an endpoint has, or segments each, it counts so many. */
+#define USUAL_DTOS 1024
+#define USUAL_IOV  8
+#define LEAST_QLEN 16	/* an EVD counts as so long, because a short one takes memory as well */
 #define IDLE_S	600		/* a test that requests nothing for this time has ended */
 #define TEST_S	3600		/* no test takes longer */
 /* The bound of a step: STEP_S seconds, or STEPS times the patience of the test if that is longer. */
@@ -36,7 +39,8 @@ static struct {
 		size_t size;
 	} bufs[BUFS];
 	unsigned int buf_count;
-	size_t buf_total;	/* bytes that were requested, including freed ones */
+	/* what the test has asked for so far, including what it has freed: see take() */
+	uint64_t bytes_taken, events_taken, segments_taken;
 	DAT_IA_HANDLE ia;
 	unsigned int step_s;	/* the bound of one step */
 	_Atomic bool *greeted;	/* set when the client has said HELLO, or NULL */
@@ -49,6 +53,18 @@ static struct {
 static _Noreturn void garbage(void)
 {
 	_exit(1);
+}
+
+/*
+ * Adds what a step asks for to what the test has had, in *sum. If that is more than a test may have, the test ends before the
+ * provider hears of it. There is no limit of the kernel's besides: of the memory that matters, a provider's shared memory counts
+ * only for RLIMIT_AS, where the soft provider's reservation of 1 TiB for each peer and a device's mapped pages count, too.
+ */
+static void take(uint64_t *sum, uint64_t more, uint64_t most)
+{
+	if (more > most - *sum)
+		_exit(REMOTE_GREEDY);
+	*sum += more;
 }
 
 static uint64_t place_of(DAT_HANDLE handle)
@@ -180,6 +196,7 @@ static DAT_RETURN evd_step(void)
 	memset(&param, 0, sizeof(param));
 	switch (remote.in.step) {
 	case STEP_EVD_CREATE:
+		take(&remote.events_taken, (DAT_COUNT)W(1) > LEAST_QLEN ? (uint64_t)(DAT_COUNT)W(1) : LEAST_QLEN, REMOTE_EVENTS);
 		ret = dat_evd_create(H(0), (DAT_COUNT)W(1), DAT_HANDLE_NULL, (DAT_EVD_FLAGS)W(2),
 				     &evd);
 		return made(ret, &evd);
@@ -222,6 +239,25 @@ static DAT_RETURN ep_query(void)
 	return ret;
 }
 
+static uint64_t count_or(DAT_COUNT count, uint64_t usual)
+{
+	return count > 0 ? (uint64_t)count : usual;
+}
+
+/* Counts the segments of all receives and requests that an endpoint can have. */
+static void take_segments(const DAT_EP_ATTR *attr)
+{
+	uint64_t iov = count_or(attr->max_request_iov, USUAL_IOV);
+
+	if ((uint64_t)attr->max_rdma_read_iov > iov && attr->max_rdma_read_iov > 0)
+		iov = (uint64_t)attr->max_rdma_read_iov;
+	if ((uint64_t)attr->max_rdma_write_iov > iov && attr->max_rdma_write_iov > 0)
+		iov = (uint64_t)attr->max_rdma_write_iov;
+	take(&remote.segments_taken, count_or(attr->max_request_dtos, USUAL_DTOS) * iov, REMOTE_SEGMENTS);
+	take(&remote.segments_taken,
+	     count_or(attr->max_recv_dtos, USUAL_DTOS) * count_or(attr->max_recv_iov, USUAL_IOV), REMOTE_SEGMENTS);
+}
+
 static DAT_RETURN ep_step(void)
 {
 	DAT_BOOLEAN recv_idle = DAT_FALSE, request_idle = DAT_FALSE;
@@ -236,6 +272,7 @@ static DAT_RETURN ep_step(void)
 		memcpy(&attr, want_blob(0, sizeof(attr)), sizeof(attr));
 		attr.ep_transport_specific = attr.ep_provider_specific = NULL;
 		attr.ep_transport_specific_count = attr.ep_provider_specific_count = 0;
+		take_segments(&attr);
 		ret = dat_ep_create(H(0), H(1), H(2), H(3), H(4), &attr, &ep);
 		return made(ret, &ep);
 	case STEP_EP_FREE: return dat_ep_free(H(0));
@@ -334,8 +371,11 @@ static DAT_RETURN buf_create(void)
 	DAT_RETURN ret;
 	void *mem;
 
-	if (!size || size > LONGEST || size > TOTAL - remote.buf_total || remote.buf_count == BUFS)
+	if (!size)
 		garbage();
+	if (size > LONGEST || remote.buf_count == BUFS)
+		_exit(REMOTE_GREEDY);
+	take(&remote.bytes_taken, size, REMOTE_MEMORY);
 	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mem == MAP_FAILED)
 		return (DAT_RETURN)DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
@@ -347,7 +387,6 @@ static DAT_RETURN buf_create(void)
 		remote.bufs[remote.buf_count].lmr = lmr;
 		remote.bufs[remote.buf_count].mem = mem;
 		remote.bufs[remote.buf_count++].size = size;
-		remote.buf_total += size;
 	} else {
 		munmap(mem, size);
 	}

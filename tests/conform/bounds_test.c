@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The bounds of datconform's other side against a client that asks for too much: the memory of a request and of a test, the
- * duration of a step, and that of a test. The test is the client, and the other side is a child, as in datconform --server. Time
- * stands still there: this program has its own judge_now_ms(), which the test sets, and its own alarm(), of which the test learns
- * the bound, and which it can have expire at once.
+ * lengths of all its queues, the duration of a step, and that of a test. The test is the client, and the other side is a child, as
+ * in datconform --server. Time stands still there: this program has its own judge_now_ms(), which the test sets, and its own
+ * alarm(), of which the test learns the bound, and which it can have expire at once.
  */
 #define REMOTE_PLAIN
 #include <signal.h>
@@ -138,6 +138,31 @@ static void ended_for_garbage(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
+static void ended_for_greed(void)
+{
+	int status = status_of_end();
+
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == REMOTE_GREEDY);
+}
+
+static bool evd_step(DAT_COUNT qlen)
+{
+	const uint64_t words[] = { ia, (uint64_t)qlen, DAT_EVD_SOFTWARE_FLAG };
+
+	return step(STEP_EVD_CREATE, 3, words);
+}
+
+/* An endpoint without EVDs, whose receives and requests have so many segments each. */
+static bool ep_step(DAT_COUNT recvs, DAT_COUNT recv_iov, DAT_COUNT requests, DAT_COUNT request_iov)
+{
+	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC, .max_recv_dtos = recvs, .max_recv_iov = recv_iov,
+			     .max_request_dtos = requests, .max_request_iov = request_iov };
+	struct remote_message ask = { .step = STEP_EP_CREATE, .word_count = 5, .words = { ia, pz }, .blob_count = 1,
+				      .blobs = { { &attr, sizeof(attr) } } };
+
+	return remote_put(client, &ask) && remote_get(client, &answer, bytes, -1);
+}
+
 static void stop_server(void)
 {
 	if (child > 0) {
@@ -163,14 +188,14 @@ static void request_of_more_than_16_mib_ends_the_test(void)
 {
 	server_opens(5000);
 	CHECK(!memory_step(16 * MIB + 1));
-	ended_for_garbage();
+	ended_for_greed();
 }
 
 static void request_of_all_memory_ends_the_test(void)
 {
 	server_opens(5000);
 	CHECK(!memory_step(UINT64_MAX));
-	ended_for_garbage();
+	ended_for_greed();
 }
 
 static void test_gets_128_mib_in_all(void)
@@ -187,7 +212,72 @@ static void test_gets_128_mib_in_all(void)
 	REQUIRE(step(STEP_LMR_FREE, 1, &lmr));
 	REQUIRE_EQ_INT(answer.words[0], DAT_SUCCESS);
 	CHECK(!memory_step(1));
-	ended_for_garbage();
+	ended_for_greed();
+}
+
+static void evd_of_all_lengths_ends_the_test(void)
+{
+	server_opens(5000);
+	CHECK(!evd_step(REMOTE_EVENTS + 1));
+	ended_for_greed();
+}
+
+static void test_gets_evds_for_so_many_events_in_all(void)
+{
+	uint64_t evd;
+
+	server_opens(5000);
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(evd_step(REMOTE_EVENTS / 2));
+		REQUIRE_EQ_INT(answer.words[0], DAT_SUCCESS);
+	}
+	evd = answer.words[1];
+	REQUIRE(step(STEP_EVD_FREE, 1, &evd));
+	REQUIRE_EQ_INT(answer.words[0], DAT_SUCCESS);
+	CHECK(!evd_step(1));
+	ended_for_greed();
+}
+
+/* A length that is none is refused by the provider, but counts, so that there is no way around the sum. */
+static void many_short_evds_are_as_much_as_a_long_one(void)
+{
+	int asked = 0;
+
+	server_opens(5000);
+	while (evd_step(asked % 2 ? 1 : -1))
+		asked++;
+	CHECK(asked > 1000 && asked <= (int)REMOTE_EVENTS / 16);
+	ended_for_greed();
+}
+
+static void endpoint_of_all_requests_ends_the_test(void)
+{
+	server_opens(5000);
+	CHECK(!ep_step(16, 4, INT32_MAX, INT32_MAX));
+	ended_for_greed();
+}
+
+static void test_gets_so_many_segments_in_all(void)
+{
+	server_opens(5000);
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(ep_step(REMOTE_SEGMENTS / 16, 4, REMOTE_SEGMENTS / 16, 4));
+		REQUIRE_EQ_INT(answer.words[0], DAT_SUCCESS);
+	}
+	CHECK(!ep_step(1, 1, 1, 1));
+	ended_for_greed();
+}
+
+/* Where the provider chooses, it is not for nothing. */
+static void endpoints_of_no_particular_size_count(void)
+{
+	int made = 0;
+
+	server_opens(5000);
+	while (ep_step(0, 0, 0, 0))
+		made++;
+	CHECK(made > 1 && made < 32);
+	ended_for_greed();
 }
 
 /* A step that never ends: a wait for an event without a timeout. Returns the bound at which it was ended. */
@@ -251,6 +341,12 @@ static const struct check_test tests[] = {
 	CHECK_TEST(request_of_more_than_16_mib_ends_the_test),
 	CHECK_TEST(request_of_all_memory_ends_the_test),
 	CHECK_TEST(test_gets_128_mib_in_all),
+	CHECK_TEST(evd_of_all_lengths_ends_the_test),
+	CHECK_TEST(test_gets_evds_for_so_many_events_in_all),
+	CHECK_TEST(many_short_evds_are_as_much_as_a_long_one),
+	CHECK_TEST(endpoint_of_all_requests_ends_the_test),
+	CHECK_TEST(test_gets_so_many_segments_in_all),
+	CHECK_TEST(endpoints_of_no_particular_size_count),
 	CHECK_TEST(step_ends_at_its_bound),
 	CHECK_TEST(step_of_a_patient_client_has_more_time),
 	CHECK_TEST(patience_beyond_reason_counts_for_nothing),

@@ -9,7 +9,11 @@ EXTRA_DIST += tests/conform/server.sh tests/conform/datconform.sh tests/conform/
 	tests/conform/strict.sh tests/conform/memory.sh tests/conform/mutants.sh tests/conform/mutants20.sh tests/conform/judging.sh
 check_PROGRAMS += tests/conform/crowd
 tests_conform_crowd_SOURCES = tests/conform/crowd.c
-tests/conform/server.log: tests/conform/crowd$(EXEEXT)
+check_PROGRAMS += tests/conform/greedy
+tests_conform_greedy_SOURCES = tests/conform/greedy.c conform/remote_wire.c
+tests_conform_greedy_CPPFLAGS = $(conform_cppflags) -DCONFORM_API=1
+tests_conform_greedy_LDADD =
+tests/conform/server.log: tests/conform/crowd$(EXEEXT) tests/conform/greedy$(EXEEXT)
 
 check_PROGRAMS += tests/conform/bounds_test
 TESTS += tests/conform/bounds_test

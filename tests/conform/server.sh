@@ -76,6 +76,24 @@ crowd_of()
 	end_crowd
 	return $status
 }
+# Long EVDs are memory that the provider takes; the message names the limits, and comes once in a while only.
+greed()
+{
+	local i began=$SECONDS
+	for i in 1 2 3 4 5; do
+		[ "$(timeout 100 tests/conform/greedy "$at" "$port")" = 0 ] || return
+	done
+	one && greed_told
+}
+greed_told()
+{
+	local tries=0
+	until grep -q 'a test is ended, because it asked for more than a test gets: 128 MiB of memory, EVDs for 65536 events' "$tap_dir/server"; do
+		[ $((tries += 1)) -lt 300 ] || return
+		sleep 0.1
+	done
+	[ "$(grep -c 'asked for more' "$tap_dir/server")" -le $(((SECONDS - began) / 10 + 2)) ]
+}
 closed_told() { [ "$(grep -c 'has said nothing makes room' "$tap_dir/server")" -ge 1 ] && [ "$(wc -l <"$tap_dir/server")" -lt 20 ]; }
 
 # The other version of uDAPL has structures of another size.
@@ -101,6 +119,7 @@ tap 'server: clauses of one side are not run' only_two
 tap 'server: words that are no steps end only their own connection' say 'GET / HTTP/1.0\r\n\r\n'
 tap 'server: lengths beyond reason too' say '\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377'
 tap 'server: a step before the first one too' say '\0\0\0\0\0\0\0\12\0\0\0\0\0\0\0\0'
+tap 'server: a client that asks for very long queues gets none, and the server says what there is' greed
 tap 'server: a client that dies in the middle leaves it alone' killed_client
 tap 'server: connections of another address that say nothing do not keep a client out' crowd_of 127.0.0.9 400
 tap 'server: those of many addresses do not either' crowd_of 127.0.0.2 320 80

@@ -409,7 +409,7 @@ static void forget_all(void)
 	for (unsigned int i = 0; i < remote.buf_count; i++)
 		munmap(remote.bufs[i].mem, remote.bufs[i].size);
 	remote.buf_count = 0;
-	remote.buf_total = 0;
+	remote.bytes_taken = remote.events_taken = remote.segments_taken = 0;
 	memset(remote.handles, 0, sizeof(remote.handles));
 	remote.handle_count = 1;
 	remote.ia = DAT_HANDLE_NULL;

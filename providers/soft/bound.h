@@ -62,4 +62,27 @@ static inline bool soft_bound_over(uint64_t *until, uint64_t *looked)
 }
 #endif
 
+/*
+ * Adds `more` milliseconds, for which somebody has waited for a peer, to what has been waited for it lately, and returns that: an
+ * eighth of the time that has passed is taken off, and it is one bound at most. ia.lock
+ */
+static inline uint64_t soft_spend_locked(const struct soft_ia *ia, struct soft_spent *spent, uint64_t more)
+{
+	const uint64_t most = 8 * (uint64_t)ia->patience_ms;
+	uint64_t now = soft_now_ms(), passed = now - spent->looked;
+
+	spent->eighths -= passed < spent->eighths ? passed : spent->eighths;
+	spent->eighths += 8 * more;
+	if (spent->eighths > most)
+		spent->eighths = most;
+	spent->looked = now;
+	return spent->eighths / 8;
+}
+
+/* Returns true if the peer has been waited for so long lately that it is waited for no more. ia.lock */
+static inline bool soft_has_spent_locked(const struct soft_ia *ia, struct soft_spent *spent)
+{
+	return spent->eighths && soft_spend_locked(ia, spent, 0) >= ia->patience_ms;
+}
+
 #endif

@@ -8,7 +8,7 @@
  * So the owner hides the cell: it makes the cell look like one that is not published yet. Pollers
  * then find nothing, threads that wait sleep, and the cells behind it stay. The peer wakes the owner
  * when it has executed the message, as for every message. A peer that is stopped holds up the ring
- * for no longer than the bound, and only once for each connection.
+ * for no longer than the bound, and only once for each connection; and those messages of a peer that take long do so together.
  *
  * The service thread hides a cell, too, if it cannot have the lock of the endpoint, because a peer holds up the thread that has it
  * (owed.c), or if the progress thread has to execute the message first (progress.c). Such a cell is hidden until the lock can be
@@ -18,6 +18,7 @@
  * soft_cqs_reclaim() has published it as void, because its sender has died.
  */
 #include "place.h"
+#include "bound.h"
 #include "conn.h"
 #include "cq.h"
 #include "owed.h"
@@ -42,10 +43,23 @@ static bool peer_executes(const struct soft_ep *ep)
 	return SOFT_EXEC_GEN(word) == ep->rgen && (word & SOFT_EXEC_HELD) && !(word & SOFT_EXEC_TARGET);
 }
 
+/* Returns true if messages that the peer executes have held up rings for too long lately. */
+static bool has_spent(const struct soft_ep *ep)
+{
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	bool spent;
+
+	datp_lock(&ia->lock);
+	spent = soft_has_spent_locked(ia, &ep->peer->places);
+	datp_unlock(&ia->lock);
+	return spent;
+}
+
 bool soft_place_waits(const struct soft_ep *ep, uint32_t msg)
 {
 	/* in this order: a peer that has released the execution lock has left its results before that */
-	return !ep->place_expired && !ep->withheld.wqe && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep);
+	return !ep->place_expired && !ep->withheld.wqe && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep) &&
+	       !has_spent(ep);
 }
 
 void soft_place_hide(struct soft_cq *cq)
@@ -111,6 +125,7 @@ bool soft_place_look(struct soft_cq *cq)
 	ep = lock_ep(cq, cell);
 	if (ep) {
 		waits = cell->kind != SOFT_CELL_MESSAGE && soft_place_waits(ep, SOFT_ONCE(cell->msg));
+		cq->place_sender = ep->peer->sender_id;
 		datp_unlock(&ep->base.lock);
 	}
 	waits = waits || cq->place_held;

@@ -4,7 +4,8 @@
  * sender that is stopped in between (SIGSTOP, a debugger, a frozen container) would hold up all
  * that others send to that ring. So the owner waits for it no longer than the bound; then it skips
  * the cell, and breaks the sender's connections that end in this ring, because one of them has lost
- * a message.
+ * a message. Invariant: what rings wait for the senders of one peer is two bounds together at most, and an eighth of the time in the
+ * long run.
  *
  * The sender may continue at any later time, and then still writes that cell. So the cell is out of
  * use until the sender has done that, or has died: the owner reserves the position that the cell
@@ -29,6 +30,8 @@
 #ifndef SKIP_SPINS
 #define SKIP_SPINS 200 /* a running sender publishes its reserved cell within this many checks */
 #endif
+
+#define PLACE_FREE 16u /* such a part of the bound a peer may take for a message without harm to itself */
 
 #ifndef skip_bound_over /* the model checker has no clock, and no thread of this process is ever late there */
 #define skip_bound_over(cq, bounds) ((void)(bounds), soft_bound_over(&(cq)->late_until, &(cq)->late_looked))
@@ -96,21 +99,45 @@ static void skipped_again(struct soft_cq *cq, struct soft_skipped *skipped, uint
 
 /* ---- waiting for a sender ---- */
 
+/*
+ * A wait for a peer is over: adds its time to that for which the peer has been waited. It counts until the last look that has found
+ * the peer late, because the next look may come late itself. Poll lock.
+ */
+static void late_charge(struct soft_cq *cq)
+{
+	struct soft_ia *ia = cq->ia;
+	struct soft_peer *peer;
+	uint64_t left = cq->late_until > cq->late_looked ? cq->late_until - cq->late_looked : 0, waited = cq->late_allowed - left;
+
+	if (left >= cq->late_allowed)
+		return;
+	datp_lock(&ia->lock);
+	peer = soft_peer_by_sender_id(ia, cq->late_sender);
+	if (peer && !peer->self)
+		(void)soft_spend_locked(ia, cq->late_place ? &peer->places : &peer->late, waited);
+	datp_unlock(&ia->lock);
+}
+
 static void late_end(struct soft_cq *cq)
 {
 	/* relaxed, here and in late_begin(): written under the poll lock, elsewhere only a hint */
 	if (atomic_load_explicit(&cq->late, memory_order_relaxed)) {
+		if (cq->late_sender)
+			late_charge(cq);
 		atomic_store_explicit(&cq->late, false, memory_order_relaxed);
 		atomic_fetch_sub_explicit(&cq->ia->late, 1, memory_order_relaxed);
 	}
 }
 
-static void late_begin(struct soft_cq *cq, uint64_t position, unsigned int bounds)
+static void late_begin(struct soft_cq *cq, uint64_t position, uint32_t sender, unsigned int bounds)
 {
 	late_end(cq);
 	cq->late_position = position;
+	cq->late_sender = sender;
 	cq->late_until = soft_bound(cq->ia) + (uint64_t)(bounds ? bounds - 1 : 0) * cq->ia->patience_ms;
 	cq->late_looked = soft_now_ms();
+	cq->late_allowed = cq->late_until - cq->late_looked;
+	cq->late_place = false;
 	atomic_store_explicit(&cq->late, true, memory_order_relaxed);
 	atomic_fetch_add_explicit(&cq->ia->late, 1, memory_order_relaxed);
 	soft_tick_set(cq->ia);
@@ -168,7 +195,7 @@ static bool stands_still(const struct soft_cq *cq, const struct soft_peer *peer)
 
 /*
  * Returns how long the sender of a reserved cell is waited for, in bounds of the adapter: not at all if it has not published one
- * that it has lost before, or if there is no such sender.
+ * that it has lost before, if its peer has been waited for too long lately, or if there is no such sender.
  */
 static unsigned int holder_bounds(struct soft_cq *cq, uint64_t reservation)
 {
@@ -180,7 +207,10 @@ static unsigned int holder_bounds(struct soft_cq *cq, uint64_t reservation)
 		return 0;
 	datp_lock(&ia->lock);
 	peer = soft_peer_by_sender_id(ia, SOFT_RESERVED_PEER(reservation));
-	bounds = !peer || peer->reclaimed || stands_still(cq, peer) ? 0 : peer->self ? SELF_BOUNDS : 1;
+	if (!peer || peer->reclaimed || stands_still(cq, peer) || soft_has_spent_locked(ia, &peer->late))
+		bounds = 0;
+	else
+		bounds = peer->self ? SELF_BOUNDS : 1;
 	datp_unlock(&ia->lock);
 	return bounds;
 }
@@ -288,12 +318,24 @@ static void ring_repair(struct soft_cq *cq, uint64_t head)
 		atomic_store_explicit(&ring->taken, head, memory_order_release); /* as in soft_cq_next() */
 }
 
+/* Begins a wait for a message that the peer executes. A peer that runs may do so for a while, which does not count. */
+static void place_begin(struct soft_cq *cq, uint64_t position)
+{
+	uint64_t free = cq->ia->patience_ms / PLACE_FREE;
+
+	late_begin(cq, position, 0, 1);
+	cq->late_allowed -= free < cq->late_allowed ? free : cq->late_allowed;
+	cq->late_place = true;
+}
+
 /* The next cell is there, but its message waits until the peer has executed it: no longer than the bound (place.c). */
 static bool place_look(struct soft_cq *cq, uint64_t head)
 {
 	if (!soft_place_look(cq)) {
 		if (!late_waits(cq, head))
-			late_begin(cq, head, 1);
+			place_begin(cq, head);
+		if (!cq->place_held)
+			cq->late_sender = cq->place_sender;
 		if (cq->place_held || !soft_bound_over(&cq->late_until, &cq->late_looked))
 			return false;
 		soft_place_pass(cq);
@@ -335,7 +377,7 @@ bool soft_skip_look(struct soft_cq *cq)
 	}
 	bounds = holder_bounds(cq, reservation);
 	if (!late_waits(cq, head))
-		late_begin(cq, head, bounds);
+		late_begin(cq, head, SOFT_RESERVED_PEER(reservation), bounds);
 	if (bounds && !skip_bound_over(cq, bounds))
 		return false;
 	if (!cell_skip(cq, head, reservation))

@@ -109,10 +109,12 @@ struct soft_cq {
 	uint32_t since_armed, polled_after;
 	/*
 	 * `late`: the cell at the head is reserved and not published; then its position, and until
-	 * when its sender is waited for (soft_bound_over()). Poll lock; skip.c
+	 * when its sender is waited for (soft_bound_over()), and for how long. Poll lock; skip.c
 	 */
 	_Atomic bool late; /* a hint without the lock */
-	uint64_t late_position, late_until, late_looked;
+	uint64_t late_position, late_until, late_looked, late_allowed;
+	uint32_t late_sender; /* its sender ID; 0: no peer is waited for */
+	bool late_place;      /* a message is waited for, not a cell: place.c */
 	struct soft_skipped skipped[SOFT_SKIPPED_MAX]; /* Poll lock; skip.c */
 	uint32_t skipped_count;
 	_Atomic uint32_t announcing; /* threads of this process that may have reserved a cell here with sender ID 0 */
@@ -130,6 +132,7 @@ struct soft_cq {
 	bool searches;	      /* the next poll searches for ports that may not be on the ready list, from this one on. Poll lock */
 	uint32_t search_from;
 	bool place_hidden;     /* the cell at the head is hidden: its message waits. Poll lock; place.c */
+	uint32_t place_sender; /* a sender ID of the peer that it waits for. Poll lock */
 	uint64_t place_put_off; /* the position after the last cell that was hidden for the progress thread. Poll lock */
 	bool place_held;       /* by the service thread, which could not have the EP lock. Poll lock; a hint without it */
 	_Atomic bool again;    /* the service thread is to take what is there */
@@ -159,6 +162,12 @@ struct soft_pz {
 	uint32_t id;
 	/* the length of the longest region that has ever been in it: a peer has written no more bytes at once. mr.c */
 	_Atomic uint64_t longest;
+};
+
+/* How long waits for a peer have taken lately, and when that was looked at; see soft_spend_locked(). soft_ia.lock */
+struct soft_spent {
+	uint64_t eighths; /* of a millisecond */
+	uint64_t looked;
 };
 
 /* Another IA that this one shares memory with, or this one itself. peer.c */
@@ -205,8 +214,9 @@ struct soft_peer {
 	uint32_t share_count; /* of these, with those of regions that cannot be mapped; share_lock */
 	struct soft_search search; /* for the files of its regions; find.c */
 	struct soft_copier *copier_left; /* that the peer has held up too long; copier.c. Progress thread */
-	/* How long ends of connections have waited for it lately, in eighths of a millisecond, and when that was; soft_ia.lock */
-	uint64_t ends_waited, ends_looked;
+	struct soft_spent ends; /* by ends of connections; teardown.c */
+	struct soft_spent late; /* by rings in which it has reserved cells; skip.c */
+	struct soft_spent places; /* by rings in which it executes a message; place.c */
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
 	uint64_t walk;		      /* the latest walk over its queues, by number; quiesce.c; soft_ia.lock */

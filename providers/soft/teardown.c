@@ -36,6 +36,7 @@
  */
 #define TEARDOWN_GRACE_MS 20
 #define ENDS_LEAST	  16u /* such a part of the bound each connection of a peer is awaited, however many there are */
+#define PUT_OFF_BOUNDS	  4u /* so many peers may hold up the last messages of another for the whole bound */
 #define TEARDOWN_NAP_NS	  50000 /* between two looks at a receive that is withheld */
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
@@ -169,24 +170,14 @@ static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until, uint
 	return quiet;
 }
 
-/*
- * Returns how long threads have waited for the peer lately because connections ended, in milliseconds, after it has added `more`
- * to that: an eighth of the time that has passed is taken off. At most the bound.
- */
+/* As soft_spend_locked(), for ends of connections. */
 static uint64_t ends_waited(struct soft_ep *ep, uint64_t more)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_peer *peer = ep->peer;
-	uint64_t now = soft_now_ms(), passed, waited;
+	uint64_t waited;
 
 	datp_lock(&ia->lock);
-	passed = now - peer->ends_looked;
-	peer->ends_waited -= passed < peer->ends_waited ? passed : peer->ends_waited;
-	peer->ends_waited += 8 * more;
-	if (peer->ends_waited > 8 * (uint64_t)ia->patience_ms)
-		peer->ends_waited = 8 * (uint64_t)ia->patience_ms;
-	peer->ends_looked = now;
-	waited = peer->ends_waited / 8;
+	waited = soft_spend_locked(ia, &ep->peer->ends, more);
 	datp_unlock(&ia->lock);
 	return waited;
 }
@@ -209,7 +200,8 @@ static uint64_t teardown_until(struct soft_ep *ep, uint64_t now)
 /* As teardown_settle(), until that time, and notes how long that has taken. */
 static bool teardown_settle_in_time(struct soft_ep *ep, bool quiet)
 {
-	uint64_t began = soft_now_ms(), until = teardown_until(ep, began), least, now;
+	uint64_t began = soft_now_ms(), until = teardown_until(ep, began), least, now, took;
+	const uint64_t free = soft_bound_call(soft_ia(ep->base.obj.ia));
 
 	least = began + TEARDOWN_GRACE_MS;
 	quiet = teardown_settle(ep, quiet, until, ep->teardown.until > least ? ep->teardown.until : least);
@@ -217,8 +209,11 @@ static bool teardown_settle_in_time(struct soft_ep *ep, bool quiet)
 	/* not what it took besides: this process may have been stopped, or may have waited for a thread of its own */
 	if (now > until)
 		now = until;
-	/* and a peer that releases its connections is awaited as long for the next one */
-	(void)ends_waited(ep, !quiet && now > began ? now - began : 0);
+	took = now > began ? now - began : 0;
+	/* and a peer that runs may take a while for a piece under way on a busy machine */
+	if (quiet)
+		took -= took < free ? took : free;
+	(void)ends_waited(ep, took);
 	return quiet;
 }
 
@@ -330,7 +325,8 @@ static void put_off_forget(struct soft_ep *ep)
 
 /*
  * The peer has ended the connection. Puts our teardown off if the peer's last messages may be behind a cell that another sender
- * has not published: then the tick looks again, within the bound. Returns true if it is put off. Service thread.
+ * has not published: then the tick looks again, until no cell is awaited, or for PUT_OFF_BOUNDS. Returns true if it is put off.
+ * Service thread.
  */
 static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
 {
@@ -347,7 +343,7 @@ static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER 
 	off = ep->open && !ep->failing && (!gen || ep->gen == gen) &&
 	      (!ep->put_off || soft_now_ms() < ep->put_off);
 	if (off && !ep->put_off) {
-		__atomic_store_n(&ep->put_off, soft_bound(ia), __ATOMIC_RELAXED);
+		__atomic_store_n(&ep->put_off, soft_bound(ia) + (PUT_OFF_BOUNDS - 1) * (uint64_t)ia->patience_ms, __ATOMIC_RELAXED);
 		ep->put_off_why = why;
 		atomic_fetch_add_explicit(&ia->put_off, 1, memory_order_relaxed);
 		soft_tick_set(ia);

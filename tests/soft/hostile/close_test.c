@@ -4,6 +4,7 @@
  * request over each, for which it copies itself, and slowly. The victim waits for it for one bound, and not for one for each
  * connection.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 #include "hostile.h"
 #include "victim.h"
 
-enum { CONNECTIONS = 16, BOUND_MS = 500, ENOUGH = 4 /* bounds; CONNECTIONS are too many */ };
+enum { CONNECTIONS = 16, BOUND_MS = 500, RELEASE_MS = 450, ENOUGH = 4 /* bounds; CONNECTIONS are too many */ };
 
 static pid_t attacker;
 static struct api_end ends[CONNECTIONS];
@@ -26,6 +27,22 @@ static void hold_all(void *arg)
 	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	atomic_store(&h.own.port->exec_lock, SOFT_EXEC_NEXT(0, 1) | SOFT_EXEC_HELD);
+	for (unsigned int i = 0; i < CONNECTIONS; i++) {
+		h.fd = -1; /* the sockets before this one stay open */
+		hostile_connect(&h, where);
+	}
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+/* Has its connections, and does nothing. */
+static void only_connect(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	for (unsigned int i = 0; i < CONNECTIONS; i++) {
 		h.fd = -1; /* the sockets before this one stay open */
 		hostile_connect(&h, where);
@@ -158,6 +175,46 @@ static void disconnecting_all_waits_for_one_bound(void)
 	attacker_leaves();
 }
 
+static struct soft_port *port_of(unsigned int i)
+{
+	return ((struct soft_ep *)ends[i].ep)->port;
+}
+
+/*
+ * Does what a peer can do: releases the execution lock of each connection when its end has been awaited for most of the bound. The
+ * connections end one after the other.
+ */
+static void *release_late(void *arg)
+{
+	(void)arg;
+	for (unsigned int i = 0; i < CONNECTIONS; i++) {
+		while (atomic_load(&port_of(i)->open))
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = RELEASE_MS * 1000000L }, NULL);
+		atomic_fetch_and(&port_of(i)->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_TARGET));
+	}
+	return NULL;
+}
+
+static void disconnecting_does_not_wait_for_a_late_release_of_each_connection(void)
+{
+	pthread_t releases;
+	uint64_t began;
+
+	connect_all("soft0", only_connect);
+	soft_ia(((struct soft_ep *)ends[0].ep)->base.obj.ia)->patience_ms = BOUND_MS; /* as above */
+	for (unsigned int i = 0; i < CONNECTIONS; i++)
+		atomic_fetch_or(&port_of(i)->exec_lock, SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
+	REQUIRE(pthread_create(&releases, NULL, release_late, NULL) == 0);
+	began = check_now_ms();
+	for (unsigned int i = 0; i < CONNECTIONS; i++)
+		REQUIRE_DAT(dat_ep_disconnect(ends[i].ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK(check_now_ms() - began < ENOUGH * BOUND_MS);
+	REQUIRE(pthread_join(releases, NULL) == 0);
+	victim_serves_others();
+	attacker_leaves();
+}
+
 static void closing_does_not_wait_for_a_request_of_each_connection(void)
 {
 	struct target target;
@@ -178,6 +235,7 @@ static void closing_does_not_wait_for_a_request_of_each_connection(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(closing_waits_for_one_bound),
 	CHECK_TEST(disconnecting_all_waits_for_one_bound),
+	CHECK_TEST(disconnecting_does_not_wait_for_a_late_release_of_each_connection),
 	CHECK_TEST(closing_does_not_wait_for_a_request_of_each_connection),
 	CHECK_END
 };

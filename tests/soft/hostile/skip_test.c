@@ -5,7 +5,10 @@
  * with the peer that holds the cell is broken. What that peer writes into the cell later does no harm. Nor do reservations that
  * no sender makes.
  */
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -127,6 +130,88 @@ static void forge(void *arg)
 		check_await(CHECK_PARENT);
 	hostile_close(&h);
 }
+
+/* ------------------------------------------------------------------ a peer that is late again and again */
+
+enum { LATE_CELLS = 24, LATE_MS = 80 }; /* the bound is 100 ms */
+
+static struct seen {
+	_Atomic uint32_t cells; /* so many are done */
+	_Atomic bool over;
+} *seen; /* shared with the attacker */
+
+/* Calls this for each cell, always shortly before the bound has passed, until it is told to end. */
+static void late_each_time(struct hostile *h, const uint64_t *at, void (*do_one)(struct hostile *h, uint32_t i, uint64_t position))
+{
+	check_signal(CHECK_PARENT);
+	for (uint32_t i = 0; i < LATE_CELLS && !atomic_load(&seen->over); i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = LATE_MS * 1000000L }, NULL);
+		do_one(h, i, at[i]);
+		atomic_fetch_add(&seen->cells, 1);
+	}
+	check_await(CHECK_PARENT);
+	hostile_close(h);
+}
+
+static void publish_void(struct hostile *h, uint32_t i, uint64_t position)
+{
+	struct soft_ring *ring = hostile_ring_of_victim(h);
+	struct soft_cell *cell = &ring->cell[position & ring->mask];
+
+	(void)i;
+	cell->kind = SOFT_CELL_VOID;
+	soft_ring_publish(cell, position);
+}
+
+static void fill_receive(struct hostile *h, uint32_t i, uint64_t position)
+{
+	struct soft_desc *receive = hostile_receive_of_victim(h, i);
+
+	(void)position;
+	receive->len = 0;
+	receive->status = 0;
+	receive->extra = 0;
+	atomic_store(&receive->state, SOFT_DESC_DONE);
+}
+
+/* Reserves many cells, and publishes each late. */
+static void publish_late(void *arg)
+{
+	uint64_t qual, at[LATE_CELLS];
+	struct hostile h;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, qual);
+	check_await(CHECK_PARENT);
+	for (uint32_t i = 0; i < LATE_CELLS; i++)
+		at[i] = hostile_reserve(&h);
+	late_each_time(&h, at, publish_void);
+}
+
+/* Says that it executes its messages, which keep their places in the ring, and fills each receive late. */
+static void execute_late(void *arg)
+{
+	uint64_t qual, at[LATE_CELLS];
+	struct hostile h;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, qual);
+	check_await(CHECK_PARENT);
+	atomic_fetch_or(&h.own.port->exec_lock, SOFT_EXEC_HELD);
+	for (uint32_t i = 0; i < LATE_CELLS; i++) {
+		struct soft_ring *ring = hostile_ring_of_victim(&h);
+
+		at[i] = hostile_reserve(&h);
+		soft_ring_publish_done(&ring->cell[at[i] & ring->mask], at[i], h.theirs.my_port, h.theirs.my_gen, i + 1);
+	}
+	late_each_time(&h, at, fill_receive);
+}
+
+/* ------------------------------------------------------------------ the honest peer */
 
 static void send_and_hear(const struct api_end *end, const struct api_buf *buf, uint64_t n)
 {
@@ -505,6 +590,54 @@ static void the_next_request_rings_for_the_service_thread(void)
 	api_close();
 }
 
+/* The honest peer has sent its messages and gone: they are taken, and not after all that the other one holds up. */
+static void last_messages_do_not_wait_for(void (*attack)(void *arg))
+{
+	uint32_t none = 0;
+
+	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(seen != MAP_FAILED);
+	memset(&victim, 0, sizeof(victim));
+	victim.holder = check_fork(attack, NULL);
+	victim.peer = check_fork(talk, NULL);
+	open_victim(WAITS);
+	victim.held = accept_one(victim.holder);
+	victim.honest = accept_one(victim.peer);
+	for (uint64_t i = 0; i < LATE_CELLS; i++)
+		REQUIRE_DAT(api_recv(victim.held, &victim.buf, 32, 8, HELD), DAT_SUCCESS);
+	for (uint64_t n = 0; n < LAST; n++)
+		REQUIRE_DAT(api_recv(victim.honest, &victim.buf, 0, 8, n), DAT_SUCCESS);
+	check_signal(victim.holder);
+	check_await(victim.holder);
+	check_put(victim.peer, &none, sizeof(none));
+	for (uint64_t n = 0; n < LAST;) {
+		DAT_EVENT event = next_event();
+		const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+		if (dto->user_cookie.as_64 == HELD)
+			continue;
+		CHECK_EQ_INT(dto->status, DAT_DTO_SUCCESS);
+		CHECK_EQ_INT(dto->user_cookie.as_64, n);
+		n++;
+	}
+	CHECK(atomic_load(&seen->cells) < LATE_CELLS / 2);
+	atomic_store(&seen->over, true);
+	check_signal(victim.holder);
+	check_join(victim.holder);
+	check_join(victim.peer);
+	api_close();
+}
+
+static void cells_that_are_each_late_stop_nobody_for_long(void)
+{
+	last_messages_do_not_wait_for(publish_late);
+}
+
+static void messages_that_are_each_late_stop_nobody_for_long(void)
+{
+	last_messages_do_not_wait_for(execute_late);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(cell_that_is_skipped_stops_no_poller),
 	CHECK_TEST(cell_that_is_skipped_stops_no_waiter),
@@ -513,6 +646,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(reservation_of_the_victim_itself_stops_nobody),
 	CHECK_TEST(many_reservations_of_one_stop_nobody),
 	CHECK_TEST(ring_that_was_moved_stops_nobody),
+	CHECK_TEST(cells_that_are_each_late_stop_nobody_for_long),
+	CHECK_TEST(messages_that_are_each_late_stop_nobody_for_long),
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
 	CHECK_TEST(queue_may_be_freed_while_a_cell_is_skipped),
 	CHECK_TEST(last_messages_are_taken_before_the_end),

@@ -58,8 +58,8 @@ static bool has_spent(const struct soft_ep *ep)
 bool soft_place_waits(const struct soft_ep *ep, uint32_t msg)
 {
 	/* in this order: a peer that has released the execution lock has left its results before that */
-	return !ep->place_expired && !ep->withheld.wqe && peer_executes(ep) && soft_recv_is_ahead(ep, msg) && !soft_recv_filled(ep) &&
-	       !has_spent(ep);
+	return !ep->place_expired && !ep->withheld.wqe && peer_executes(ep) && soft_recv_is_ahead(ep, msg) &&
+	       !soft_recv_filled(ep) && !has_spent(ep);
 }
 
 void soft_place_hide(struct soft_cq *cq)

@@ -4,8 +4,8 @@
  * sender that is stopped in between (SIGSTOP, a debugger, a frozen container) would hold up all
  * that others send to that ring. So the owner waits for it no longer than the bound; then it skips
  * the cell, and breaks the sender's connections that end in this ring, because one of them has lost
- * a message. Invariant: what rings wait for the senders of one peer is two bounds together at most, and an eighth of the time in the
- * long run.
+ * a message. Invariant: what a ring waits for the senders of one peer is two bounds together at most, and an eighth of the time in
+ * the long run.
  *
  * The sender may continue at any later time, and then still writes that cell. So the cell is out of
  * use until the sender has done that, or has died: the owner reserves the position that the cell

@@ -3,8 +3,8 @@
  * A limit on the messages that another process can provoke: a peer that fails a thousand times a
  * second, or another user's process that is refused as often, must not fill the log of this one.
  * Invariant: for one cause no more than LOG_LIMIT_LINES lines are written in a window of time, except that threads which log
- * it at the same moment may each write one more, and the lines left out are counted. Inlined into libdatp, the providers and
- * libvipl.
+ * it at the same moment may each write one more, and the lines left out are counted. Inlined into libdatp, the providers,
+ * libvipl and the tools.
  */
 #ifndef LOG_LIMIT_H
 #define LOG_LIMIT_H

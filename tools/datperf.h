@@ -91,6 +91,7 @@ struct perf_ia {
 	uint64_t limit;			/* server only: bytes that a client's test may take of memory */
 	uint64_t until_ns;		/* the session ends at this time; 0: when the client ends it */
 	bool server;
+	uint64_t token;			/* of the test: its connections have to know it */
 };
 
 /*
@@ -121,6 +122,7 @@ struct perf_link {
 	DAT_EVD_HANDLE request_evd;
 	DAT_EVD_HANDLE conn_evd;
 	struct perf_region mem;
+	unsigned int remote_version;	/* of the peer's private data */
 	DAT_VADDR remote_base;
 	DAT_RMR_CONTEXT remote_context;
 	uint64_t posted;		/* requests posted since the link exists */
@@ -196,8 +198,10 @@ void link_destroy(struct perf_link *l);
 int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr *address);
 int link_accept(struct perf_link *l, enum link_kind kind);
 int link_disconnect(struct perf_link *l);
-int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr,
+struct perf_idle;
+int link_await_cr(struct perf_ia *ia, struct perf_link *watch, struct perf_idle *idle, DAT_CR_HANDLE *cr,
 		  DAT_CR_PARAM *param);
+void link_reject_stranger(DAT_CR_HANDLE cr);
 int link_await_event(struct perf_link *l, DAT_EVENT_NUMBER expected, const char *(*remedy)(void),
 		     DAT_EVENT *event);
 #define PERF_SLOWEST (32u << 20)	/* bytes of memory that a side fills in a second, at least */

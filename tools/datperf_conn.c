@@ -3,7 +3,9 @@
  * datperf's connections: an endpoint with its queues and its memory, from creation to the end.
  *
  * Both sides tell each other where their memory is in the private data of the connection: the
- * client in its request, the server in its answer.
+ * client in its request, the server in its answer. A data connection belongs to a test, whose number
+ * the server has drawn and told its client over the control connection, so that nobody else can take
+ * the client's place.
  *
  * Invariant: `connected` is true exactly while an event on conn_evd would be unexpected, so the
  * loops that poll may take the end of a connection from there (link_look).
@@ -23,6 +25,7 @@
 
 #include "cli.h"
 #include "datperf.h"
+#include "log/limit.h"
 #include "names.h"
 
 /* The private data of a connection, in network byte order. 32 bytes: every transport carries it. */
@@ -32,11 +35,12 @@ struct hello {
 	uint16_t kind;		/* enum link_kind */
 	uint64_t base;
 	uint32_t rmr_context;
-	uint32_t reserved[3];
+	uint32_t reserved;
+	uint64_t token;		/* of the test; 0 for the control connection */
 };
 
 #define HELLO_MAGIC 0x64707266u		/* "dprf" */
-#define HELLO_VERSION 3u
+#define HELLO_VERSION 4u
 
 _Static_assert(sizeof(struct hello) == 32, "the private data have a fixed layout");
 
@@ -155,9 +159,10 @@ static void hello_fill(const struct perf_link *l, enum link_kind kind, struct he
 	hello->kind = htobe16((uint16_t)kind);
 	hello->base = htobe64((uint64_t)(uintptr_t)l->mem.base);
 	hello->rmr_context = htobe32(l->mem.rmr_context);
+	hello->token = htobe64(kind == LINK_DATA ? l->ia->token : 0);
 }
 
-/* Returns false if these are not the private data of a datperf of this version. */
+/* Returns false if these are not the private data of a link of this kind and, if it is for data, of this test. */
 static bool hello_take(struct perf_link *l, enum link_kind kind, const void *data, DAT_COUNT size)
 {
 	struct hello hello;
@@ -166,9 +171,10 @@ static bool hello_take(struct perf_link *l, enum link_kind kind, const void *dat
 	if (data == NULL || size < (DAT_COUNT)sizeof(hello))
 		return false;
 	memcpy(&hello, data, sizeof(hello));
-	if (be32toh(hello.magic) != HELLO_MAGIC || be16toh(hello.version) != HELLO_VERSION ||
-	    be16toh(hello.kind) != kind)
+	if (be32toh(hello.magic) != HELLO_MAGIC || be16toh(hello.kind) != kind ||
+	    (kind == LINK_DATA && be64toh(hello.token) != l->ia->token))
 		return false;
+	l->remote_version = be16toh(hello.version);
 	l->remote_base = be64toh(hello.base);
 	l->remote_context = be32toh(hello.rmr_context);
 	return true;
@@ -190,8 +196,8 @@ static const char *connect_remedy(void)
 	for (unsigned int fd = 0; fd < most; fd++)
 		used += fcntl((int)fd, F_GETFD) >= 0;
 	if (most - used >= FEW_DESCRIPTORS)
-		return "check that 'datperf --server' runs at that address, with the same adapter "
-		       "and --qual, and serves no other client";
+		return "check that 'datperf --server' of this version runs at that address, with the "
+		       "same adapter and --qual, and serves no other client; it says why it refuses one";
 	snprintf(text, sizeof(text), "%u of the %u file descriptors of this process are in use: "
 		 "raise the limit ('ulimit -n 1024')", used, most);
 	return text;
@@ -215,7 +221,8 @@ int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr
 	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, connect_remedy, &event) != 0)
 		return -1;
 	if (!hello_take(l, kind, event.event_data.connect_event_data.private_data,
-			event.event_data.connect_event_data.private_data_size)) {
+			event.event_data.connect_event_data.private_data_size) ||
+	    l->remote_version != HELLO_VERSION) {
 		cli_error("the peer is not a datperf of this version; start the same version "
 			  "there");
 		return -1;
@@ -224,15 +231,19 @@ int link_connect(struct perf_link *l, enum link_kind kind, const struct sockaddr
 	return 0;
 }
 
-/* Waits for a connection request; if `watch` is given, the end of that link ends the wait. */
-int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr,
+/*
+ * Waits for a connection request; if `watch` is given, the end of that link ends the wait. `idle` begins anew when something
+ * has moved, which a request that is rejected is not.
+ */
+int link_await_cr(struct perf_ia *ia, struct perf_link *watch, struct perf_idle *idle, DAT_CR_HANDLE *cr,
 		  DAT_CR_PARAM *param)
 {
-	struct perf_idle idle = { 0, 0 };
 	DAT_COUNT more;
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
+	if (watch != NULL && link_idle(watch, idle) != 0)
+		return -1;
 	for (;;) {
 		if (watch == NULL)
 			ret = dat_evd_wait(ia->cr_evd, DAT_TIMEOUT_INFINITE, 1, &event, &more);
@@ -246,7 +257,7 @@ int link_await_cr(struct perf_ia *ia, struct perf_link *watch, DAT_CR_HANDLE *cr
 			cli_dat_error(ret, NULL, "waiting for a connection request");
 			return -1;
 		}
-		if (link_idle(watch, &idle) != 0)
+		if (link_idle(watch, idle) != 0)
 			return -1;
 	}
 	*cr = event.event_data.cr_arrival_event_data.cr_handle;
@@ -273,9 +284,30 @@ static void take_address(struct perf_link *l, const struct sockaddr *address)
 								      sizeof(struct sockaddr_in));
 }
 
+/* Rejects a request of somebody else during a test. That is said a few times only, because anybody can send such requests. */
+void link_reject_stranger(DAT_CR_HANDLE cr)
+{
+	static struct log_limit told;
+	uint32_t left_out;
+
+	if (log_limit_pass(&told, &left_out))
+		cli_error("a connection request that does not belong to the test is rejected: its sender is another client, or "
+			  "the adapter has damaged its private data");
+	perf_cr_reject(cr);
+}
+
+/* Ends the connection to a client of another version, which has been accepted so that it learns the reason from the answer. */
+static int other_version(const struct perf_link *l)
+{
+	cli_error("a client of another version of datperf is refused: it speaks version %u of the protocol, and this one %u; "
+		  "start the same version on both sides", l->remote_version, HELLO_VERSION);
+	return -1;
+}
+
 /* Takes the next request of a datperf for this kind of link and rejects all others. */
 int link_accept(struct perf_link *l, enum link_kind kind)
 {
+	struct perf_idle idle = { 0, 0 };
 	struct hello hello;
 	DAT_CR_HANDLE cr;
 	DAT_CR_PARAM param;
@@ -283,15 +315,17 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 	DAT_RETURN ret;
 
 	for (;;) {
-		if (link_await_cr(l->ia, l->watch, &cr, &param) != 0)
+		if (link_await_cr(l->ia, l->watch, &idle, &cr, &param) != 0)
 			return -1;
 		if (kind == LINK_CONTROL)
 			take_address(l, param.remote_ia_address_ptr);
-		if ((kind != LINK_CONTROL ||
-		     guest_welcome((const struct sockaddr *)&l->address)) &&
-		    hello_take(l, kind, param.private_data, param.private_data_size))
+		if (hello_take(l, kind, param.private_data, param.private_data_size) &&
+		    (kind != LINK_CONTROL || guest_welcome((const struct sockaddr *)&l->address)))
 			break;
-		perf_cr_reject(cr);
+		if (kind == LINK_DATA)
+			link_reject_stranger(cr);
+		else
+			perf_cr_reject(cr);
 	}
 	hello_fill(l, kind, &hello);
 	ret = dat_cr_accept(cr, l->ep, sizeof(hello), &hello);
@@ -301,6 +335,8 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 	}
 	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, accept_remedy, &event) != 0)
 		return -1;
+	if (l->remote_version != HELLO_VERSION)
+		return other_version(l);
 	l->connected = true;
 	return 0;
 }

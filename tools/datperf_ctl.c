@@ -12,10 +12,12 @@
 #include "config.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "cli.h"
 #include "datperf.h"
@@ -202,18 +204,20 @@ static int ctl_ask(struct perf_session *s, const struct ctl_msg *question, bool 
 /* Asks a question that has to be answered with yes. */
 static int ctl_order(struct perf_session *s, const struct ctl_msg *question)
 {
-	uint64_t limit;
+	uint64_t arg;
 	bool yes;
 
-	if (ctl_ask(s, question, &yes, &limit) != 0)
+	if (ctl_ask(s, question, &yes, &arg) != 0)
 		return -1;
+	if (yes && question->op == CTL_TEST)
+		s->ia.token = arg;
 	if (yes)
 		return 0;
-	if (question->op == CTL_TEST && limit > 0) {
+	if (question->op == CTL_TEST && arg > 0) {
 		cli_error("the server allows a test "
 			  "%" PRIu64 " bytes of memory, and this one needs "
 			  "%" PRIu64 "; give a smaller --size, --window or --eps, or start the "
-			  "server with a larger --limit", limit, perf_need(&s->spec));
+			  "server with a larger --limit", arg, perf_need(&s->spec));
 		return -1;
 	}
 	cli_error("the peer could not take part in the test; see its messages");
@@ -397,6 +401,20 @@ static bool spec_known(const struct ctl_msg *msg)
 	       msg->arg[6] < 2 * PERF_MEMORIES;
 }
 
+/* Draws the number that the connections of the test have to know. */
+static int draw_token(struct perf_session *s)
+{
+	ssize_t got;
+
+	do {
+		got = getrandom(&s->ia.token, sizeof(s->ia.token), 0);
+	} while (got < 0 && errno == EINTR);
+	if (got == (ssize_t)sizeof(s->ia.token))
+		return 0;
+	cli_error("getrandom: %s", strerror(errno));
+	return -1;
+}
+
 static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
 {
 	if (!spec_known(msg)) {
@@ -417,8 +435,8 @@ static int serve_test(struct perf_session *s, const struct ctl_msg *msg)
 			  "gives a test %" PRIu64, perf_need(&s->spec), s->ia.limit);
 		return ctl_answer(s, false, s->ia.limit);
 	}
-	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 ||
-	    ctl_answer(s, true, 0) != 0)
+	if (perf_ia_fits(&s->ia, &s->spec) != 0 || data_create(s) != 0 || draw_token(s) != 0 ||
+	    ctl_answer(s, true, s->ia.token) != 0)
 		return -1;
 	s->met = true;
 	cli_quiet(false);

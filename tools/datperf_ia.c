@@ -105,6 +105,15 @@ static int close_failed(DAT_RETURN ret, const char *call)
 	return -1;
 }
 
+/* Rejects the requests that nobody has taken; there come no more, because the service point is gone. */
+static void reject_left(const struct perf_ia *ia)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(ia->cr_evd, &event) == DAT_SUCCESS)
+		perf_cr_reject(event.event_data.cr_arrival_event_data.cr_handle);
+}
+
 int perf_ia_close(struct perf_ia *ia)
 {
 	int status = 0;
@@ -113,6 +122,8 @@ int perf_ia_close(struct perf_ia *ia)
 		return 0;
 	if (ia->psp != DAT_HANDLE_NULL)
 		status |= close_failed(dat_psp_free(ia->psp), "dat_psp_free");
+	if (ia->cr_evd != DAT_HANDLE_NULL)
+		reject_left(ia);
 	if (ia->cr_evd != DAT_HANDLE_NULL)
 		status |= close_failed(dat_evd_free(ia->cr_evd), "dat_evd_free");
 	if (ia->pz != DAT_HANDLE_NULL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * datperf's connect-rate: one endpoint on each side, connected, disconnected and reset, again and
- * again. The private data carry the number of the connection both ways, and both sides check it.
+ * again. The private data carry the number of the connection and that of the test both ways, and both
+ * sides check them.
  *
  * Invariant: `connected` stays false, so the events of these connections are taken here and
  * nowhere else; the control link shows whether the peer still runs.
@@ -20,16 +21,32 @@ static const char *peer_gone(void)
 	return "see the peer's messages, or whether it was killed";
 }
 
-static int check_number(const void *data, DAT_COUNT size, uint64_t want)
-{
-	uint64_t number = 0;
+/* The private data, in network byte order. */
+struct rate_data {
+	uint64_t number;	/* of the connection */
+	uint64_t token;		/* of the test */
+};
 
-	if (data != NULL && size >= (DAT_COUNT)sizeof(number))
-		memcpy(&number, data, sizeof(number));
-	if (be64toh(number) == want && size >= (DAT_COUNT)sizeof(number))
+static void data_fill(const struct perf_session *s, uint64_t number, struct rate_data *data)
+{
+	data->number = htobe64(number);
+	data->token = htobe64(s->ia.token);
+}
+
+static bool data_right(const struct perf_session *s, uint64_t number, const void *data, DAT_COUNT size)
+{
+	struct rate_data right;
+
+	data_fill(s, number, &right);
+	return data != NULL && size >= (DAT_COUNT)sizeof(right) && memcmp(data, &right, sizeof(right)) == 0;
+}
+
+static int check_answer(const struct perf_session *s, uint64_t number, const DAT_CONNECTION_EVENT_DATA *answer)
+{
+	if (data_right(s, number, answer->private_data, answer->private_data_size))
 		return 0;
-	cli_error("wrong private data in connection %" PRIu64 ": %d bytes, number %" PRIu64
-		  "; the adapter damaged or lost them", want, (int)size, be64toh(number));
+	cli_error("wrong private data in the answer to connection %" PRIu64 " (%d bytes); the adapter damaged or lost them",
+		  number, (int)answer->private_data_size);
 	return -1;
 }
 
@@ -53,10 +70,11 @@ static int reset(struct perf_link *l)
 static int connect_once(struct perf_session *s, uint64_t number)
 {
 	struct perf_link *l = &s->data[0];
-	uint64_t wire = htobe64(number);
+	struct rate_data wire;
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
+	data_fill(s, number, &wire);
 	ret = dat_ep_connect(l->ep, (DAT_IA_ADDRESS_PTR)&s->address, s->ia.conn_qual,
 			     s->ia.timeout_s * 1000000u, sizeof(wire), &wire,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
@@ -66,8 +84,7 @@ static int connect_once(struct perf_session *s, uint64_t number)
 	}
 	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, peer_gone, &event) != 0)
 		return -1;
-	if (check_number(event.event_data.connect_event_data.private_data,
-			 event.event_data.connect_event_data.private_data_size, number) != 0)
+	if (check_answer(s, number, &event.event_data.connect_event_data) != 0)
 		return -1;
 	ret = dat_ep_disconnect(l->ep, DAT_CLOSE_GRACEFUL_FLAG);
 	if (ret != DAT_SUCCESS) {
@@ -92,21 +109,32 @@ static int await_flush(struct perf_link *l)
 	return link_dto_failed(&event, "the receive of a connection without messages");
 }
 
+/* Waits for the client's request for this connection, and rejects all others. */
+static int await_request(struct perf_session *s, uint64_t number, DAT_CR_HANDLE *cr)
+{
+	struct perf_idle idle = { 0, 0 };
+	DAT_CR_PARAM param;
+
+	for (;;) {
+		if (link_await_cr(&s->ia, &s->ctl, &idle, cr, &param) != 0)
+			return -1;
+		if (data_right(s, number, param.private_data, param.private_data_size))
+			return 0;
+		link_reject_stranger(*cr);
+	}
+}
+
 static int accept_once(struct perf_session *s, uint64_t number)
 {
 	struct perf_link *l = &s->data[0];
-	uint64_t wire = htobe64(number);
+	struct rate_data wire;
 	DAT_CR_HANDLE cr;
-	DAT_CR_PARAM param;
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
-	if (link_await_cr(&s->ia, &s->ctl, &cr, &param) != 0)
+	if (link_post_recv(l, 0) != 0 || await_request(s, number, &cr) != 0)
 		return -1;
-	if (check_number(param.private_data, param.private_data_size, number) != 0)
-		return -1;
-	if (link_post_recv(l, 0) != 0)
-		return -1;
+	data_fill(s, number, &wire);
 	ret = dat_cr_accept(cr, l->ep, sizeof(wire), &wire);
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "dat_cr_accept(connection %" PRIu64 ")", number);

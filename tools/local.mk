@@ -93,7 +93,7 @@ perf_sources = \
 	tools/datperf_report.c \
 	tools/other_api.c \
 	tools/other_api.h
-perf_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -DBIN_TO_LIB='"$(BIN_TO_LIB)"'
+perf_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -DBIN_TO_LIB='"$(BIN_TO_LIB)"'
 
 bin_PROGRAMS += datperf
 datperf_SOURCES = \

@@ -29,7 +29,7 @@ served()
 {
 	run ./datperf --ia soft0 --timeout 60 --connect "$address" --qual "$qual" --json --test send-lat --iters 20 "$@"
 	exits_with 0
-	prints '"verified": true'
+	prints '"verified": (true|null)'
 	wait "$server"
 	status=$?
 	exits_with 0
@@ -102,6 +102,48 @@ clients_that_start_no_test_are_turned_away_at_the_fifth_time()
 	wait "$server" || return 0
 }
 
+# in_spite_of_a_thief OPTION...: an honest client is served as if nobody else asked for its connections
+in_spite_of_a_thief()
+{
+	local tries=0 thief
+	: >"$dir/thief"
+	start_server --timeout 20
+	tests/tools/rogue "$address" "$qual" thief >"$dir/thief" 2>&1 &
+	thief=$!
+	while ! grep -q asks "$dir/thief" && [ $tries -lt 300 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	served "$@"
+	kill "$thief" 2>/dev/null
+	wait "$thief" 2>/dev/null
+	! grep -q 'has one' "$dir/thief" || fails 'another process has got a connection of the test'
+	! grep -q IA_IN_USE "$dir/server" || fails "requests are left: $(cat "$dir/server")"
+	[ "$(wc -l <"$dir/server")" -lt 14 ] || fails "the server says too much: $(wc -l <"$dir/server") lines"
+}
+
+nobody_takes_the_connections_of_another_client()
+{
+	in_spite_of_a_thief
+	in_spite_of_a_thief --eps 4
+}
+
+nobody_disturbs_the_connections_of_connect_rate()
+{
+	in_spite_of_a_thief --test connect-rate --iters 100
+	server_says 'a connection request that does not belong to the test is rejected'
+}
+
+a_client_of_another_version_is_told()
+{
+	start_server --timeout 30
+	ROGUE_VERSION=3 rogue
+	exits_with 0
+	prints '^ended'
+	server_says 'a client of another version of datperf is refused: it speaks version 3 of the protocol, and this one 4; start the same'
+	served
+}
+
 # The client has more messages than go over in two seconds. With --duration it would choose their number by a few of them, which may
 # be slow on a busy machine.
 a_session_has_a_deadline()
@@ -126,4 +168,5 @@ the_two_ends_may_be_programs_of_different_apis()
 tests the_two_ends_may_be_programs_of_different_apis sizes_are_bounded_by_the_limit_of_the_server \
 	the_limit_is_an_option_and_the_client_says_what_to_do \
 	a_client_that_says_nothing_loses_its_place a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served \
-	clients_that_start_no_test_are_turned_away_at_the_fifth_time a_session_has_a_deadline
+	clients_that_start_no_test_are_turned_away_at_the_fifth_time nobody_takes_the_connections_of_another_client \
+	nobody_disturbs_the_connections_of_connect_rate a_client_of_another_version_is_told a_session_has_a_deadline

@@ -4,11 +4,17 @@
  *
  * It connects over soft0 as datperf does and sends one control message of these words, of which at
  * most eight are given; without any it says nothing. Then it waits until the server ends the
- * connection, or answers, and prints which: "ended", or the words of the answer.
+ * connection, or answers, and prints which: "ended", or the words of the answer. With ROGUE_VERSION in
+ * the environment it says that it is of this version.
+ *
+ * rogue ADDRESS QUAL thief: it asks for a data connection, over four endpoints, again and again. When it
+ * has been rejected for the first time it prints "asks"; when it has a connection it prints "has one"
+ * and ends.
  */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +23,14 @@
 #include <dat/udat.h>
 
 #define WORDS 8
+#define THIEVES 4
+#define CONTROL 1
+#define DATA 2
 #define PATIENCE_US 100000000u
 
 static struct {
 	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE conn_evd, recv_evd, request_evd;
 	DAT_EP_HANDLE ep;
 	DAT_LMR_CONTEXT context;
@@ -43,20 +53,19 @@ static void prepare(void)
 	DAT_REGION_DESCRIPTION region = { .for_va = rogue.mem };
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_CONTEXT rmr;
-	DAT_PZ_HANDLE pz;
 	DAT_VADDR address;
 	DAT_VLEN length;
 	char name[] = "soft0";
 
 	MUST(dat_ia_open(name, 8, &async, &rogue.ia));
-	MUST(dat_pz_create(rogue.ia, &pz));
+	MUST(dat_pz_create(rogue.ia, &rogue.pz));
 	MUST(dat_evd_create(rogue.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
 			    &rogue.conn_evd));
 	MUST(dat_evd_create(rogue.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &rogue.recv_evd));
 	MUST(dat_evd_create(rogue.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &rogue.request_evd));
-	MUST(dat_ep_create(rogue.ia, pz, rogue.recv_evd, rogue.request_evd, rogue.conn_evd, NULL,
+	MUST(dat_ep_create(rogue.ia, rogue.pz, rogue.recv_evd, rogue.request_evd, rogue.conn_evd, NULL,
 			   &rogue.ep));
-	MUST(dat_lmr_create(rogue.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(rogue.mem), pz,
+	MUST(dat_lmr_create(rogue.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(rogue.mem), rogue.pz,
 			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &rogue.context, &rmr, &length, &address));
 }
 
@@ -83,22 +92,58 @@ static DAT_RETURN post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 	return dat_ep_post_send(ep, n, iov, cookie, flags);
 }
 
-/* The private data of a control connection of datperf. */
-static void join(const char *host, DAT_CONN_QUAL qual)
+/* Asks for a connection of datperf, with the private data of its kind. */
+static void ask(DAT_EP_HANDLE ep, const char *host, DAT_CONN_QUAL qual, uint32_t kind)
 {
+	const char *version = getenv("ROGUE_VERSION");
 	struct sockaddr_in address = { .sin_family = AF_INET };
-	uint32_t hello[8] = { htobe32(0x64707266), htobe32(3u << 16 | 1) };
-	DAT_EVENT event;
-	DAT_COUNT more;
+	uint32_t hello[8] = { htobe32(0x64707266),
+			      htobe32((uint32_t)(version ? atoi(version) : 4) << 16 | kind) };
 
 	if (inet_pton(AF_INET, host, &address.sin_addr) != 1)
 		exit(2);
-	MUST(dat_ep_connect(rogue.ep, (DAT_IA_ADDRESS_PTR)&address, qual, PATIENCE_US,
+	MUST(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&address, qual, PATIENCE_US,
 			    sizeof(hello), hello, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static void join(const char *host, DAT_CONN_QUAL qual)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	ask(rogue.ep, host, qual, CONTROL);
 	MUST(dat_evd_wait(rogue.conn_evd, PATIENCE_US, 1, &event, &more));
 	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		return;
 	puts("turned away");
+	exit(0);
+}
+
+static void steal(const char *host, DAT_CONN_QUAL qual)
+{
+	DAT_EVENT event;
+	DAT_EP_HANDLE ep;
+	DAT_COUNT more;
+	bool told = false;
+
+	for (int i = 0; i < THIEVES; i++) {
+		MUST(dat_ep_create(rogue.ia, rogue.pz, rogue.recv_evd, rogue.request_evd, rogue.conn_evd, NULL, &ep));
+		ask(ep, host, qual, DATA);
+	}
+	for (;;) {
+		MUST(dat_evd_wait(rogue.conn_evd, DAT_TIMEOUT_INFINITE, 1, &event, &more));
+		ep = event.event_data.connect_event_data.ep_handle;
+		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+			break;
+		if (!told)
+			puts("asks");
+		told = true;
+		fflush(stdout);
+		MUST(dat_ep_reset(ep));
+		ask(ep, host, qual, DATA);
+	}
+	puts("has one");
+	dat_ia_close(rogue.ia, DAT_CLOSE_ABRUPT_FLAG);
 	exit(0);
 }
 
@@ -110,6 +155,8 @@ int main(int argc, char **argv)
 	if (argc < 3 || argc > 3 + WORDS)
 		return 2;
 	prepare();
+	if (argc == 4 && !strcmp(argv[3], "thief"))
+		steal(argv[1], strtoull(argv[2], NULL, 0));
 	post(post_recv, rogue.mem + WORDS);
 	join(argv[1], strtoull(argv[2], NULL, 0));
 	for (int i = 3; i < argc; i++)

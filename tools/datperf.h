@@ -174,9 +174,9 @@ int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec);
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option);
 
-/* datperf_guest.c: clients that start no test */
+/* datperf_guest.c: clients that are silent */
 bool guest_welcome(const struct sockaddr *address);
-void guest_wasted(const struct sockaddr *address);
+void guest_silent(const struct sockaddr *address);
 
 /* datperf_conn.c: connections */
 enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
@@ -302,6 +302,8 @@ struct perf_session {
 	unsigned int strangers;			/* clients in a row that started no test */
 	bool stay;				/* a client that starts no test is not the last one */
 	bool met;				/* a test has begun; server only */
+	bool silent;				/* the client started no test in time; server only */
+	uint64_t joined_ns;			/* when the client had connected; server only */
 	bool measuring;				/* the client is in a phase; server only */
 	struct perf_lane lane[PERF_MAX_THREADS];	/* spec.threads of them */
 };

@@ -97,18 +97,20 @@ static int ctl_say(struct perf_session *s, const struct ctl_msg *msg)
 /*
  * Returns how long the other side may be silent. While the client measures, the server allows the
  * rest of the session, because some tests need nothing from the server. Before a test, the client
- * fills as much memory as the server allows.
+ * fills as much memory as the server allows. Until its first test has begun it has no more time than
+ * that in all, whatever it says.
  */
 static uint64_t ctl_patience_ns(const struct perf_session *s)
 {
-	uint64_t now = perf_now_ns(), patience_s = link_patience_s(&s->ctl);
+	uint64_t now = perf_now_ns(), patience_ns = link_patience_s(&s->ctl) * UINT64_C(1000000000);
 	uint64_t rest_ns = s->ia.until_ns > now ? s->ia.until_ns - now : 0;
 
-	if (s->ia.server && !s->measuring)
-		patience_s = s->ia.timeout_s + s->ia.limit / PERF_SLOWEST;
-	if (s->ia.server && (s->measuring || rest_ns < patience_s * 1000000000u))
-		return rest_ns;
-	return patience_s * 1000000000u;
+	if (!s->ia.server)
+		return patience_ns;
+	patience_ns = (s->ia.timeout_s + s->ia.limit / PERF_SLOWEST) * UINT64_C(1000000000);
+	if (!s->met)
+		patience_ns -= now - s->joined_ns < patience_ns ? now - s->joined_ns : patience_ns;
+	return s->measuring || rest_ns < patience_ns ? rest_ns : patience_ns;
 }
 
 static DAT_RETURN ctl_wait(const struct perf_session *s, DAT_EVENT *event)
@@ -135,6 +137,7 @@ static int ctl_silent(struct perf_session *s)
 		return link_stuck(&s->ctl);
 	if (perf_now_ns() >= s->ia.until_ns)
 		return link_over();
+	s->silent = true;
 	cli_error("the client starts no test; it is disconnected, and the next one is served");
 	return -1;
 }
@@ -147,8 +150,11 @@ static int ctl_hear(struct perf_session *s, struct ctl_msg *msg)
 {
 	uint64_t wire[sizeof(*msg) / sizeof(uint64_t)], *to = (uint64_t *)msg;
 	DAT_EVENT event;
-	DAT_RETURN ret = ctl_wait(s, &event);
+	DAT_RETURN ret;
 
+	if (ctl_patience_ns(s) == 0)	/* however much it has said meanwhile */
+		return ctl_silent(s);
+	ret = ctl_wait(s, &event);
 	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
 		return ctl_silent(s);
 	if (ret != DAT_SUCCESS) {
@@ -498,10 +504,11 @@ static int serve_client(struct perf_session *s)
 		return -1;
 	if (link_accept(&s->ctl, LINK_CONTROL) != 0) {
 		/* A client that never confirmed cannot access memory. relaxed: no other threads */
-		atomic_store_explicit(&s->ia.stuck, false, memory_order_relaxed);
+		s->silent = atomic_exchange_explicit(&s->ia.stuck, false, memory_order_relaxed);
 		return -1;
 	}
-	s->ia.until_ns = perf_now_ns() + s->deadline_s * UINT64_C(1000000000);
+	s->joined_ns = perf_now_ns();
+	s->ia.until_ns = s->joined_ns + s->deadline_s * UINT64_C(1000000000);
 	while (status == 0) {
 		if (ctl_hear(s, &msg) != 0 || (msg.op != CTL_BYE && link_drain(&s->ctl) != 0))
 			return -1;
@@ -529,7 +536,9 @@ static int serve_client(struct perf_session *s)
 /* Makes room for another client after one that started no test. */
 static void session_forget(struct perf_session *s)
 {
-	guest_wasted((const struct sockaddr *)&s->ctl.address);
+	if (s->silent)
+		guest_silent((const struct sockaddr *)&s->ctl.address);
+	s->silent = false;
 	session_free(s);
 	s->ctl_sent = s->ctl_received = 0;
 	s->ia.until_ns = 0;

@@ -87,19 +87,45 @@ a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served()
 	served
 }
 
-clients_that_start_no_test_are_turned_away_at_the_fifth_time()
+clients_that_are_silent_are_turned_away_at_the_fifth_time()
 {
 	local i
-	start_server --timeout 30
+	start_server --timeout 1 --limit 1m
 	for i in 1 2 3 4; do
-		rogue 1 99
+		rogue
 		prints '^ended'
 	done
-	rogue 1 99
+	rogue
 	prints '^turned away'
+	server_says 'a client of the address [0-9.]+ is rejected, because 4 others of it have started no test; one .* each minute$'
 	[ "$(wc -l <"$dir/server")" -lt 14 ] || fails "the server says too much: $(wc -l <"$dir/server") lines"
 	kill "$server"
 	wait "$server" || return 0
+}
+
+# Neither the clients that are refused nor those that ask for what the server does not know are silent.
+clients_that_are_refused_may_come_again()
+{
+	local i
+	start_server --timeout 30 --limit 1m
+	for i in 1 2 3; do
+		rogue 1 0 1073741824 1 0 64 1 0
+		prints '^7 1048576 '
+		rogue 1 99
+		prints '^ended'
+	done
+	served --size 64
+}
+
+# It says something that is no test whenever it gets an answer.
+a_client_that_only_talks_loses_its_place()
+{
+	start_server --timeout 2 --limit 1m
+	rogue talk
+	exits_with 0
+	prints '^ended after [0-9]+ answers'
+	server_says 'the client starts no test; it is disconnected, and the next one is served$'
+	served --size 64
 }
 
 # in_spite_of_a_thief OPTION...: an honest client is served as if nobody else asked for its connections
@@ -168,5 +194,6 @@ the_two_ends_may_be_programs_of_different_apis()
 tests the_two_ends_may_be_programs_of_different_apis sizes_are_bounded_by_the_limit_of_the_server \
 	the_limit_is_an_option_and_the_client_says_what_to_do \
 	a_client_that_says_nothing_loses_its_place a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served \
-	clients_that_start_no_test_are_turned_away_at_the_fifth_time nobody_takes_the_connections_of_another_client \
+	clients_that_are_silent_are_turned_away_at_the_fifth_time clients_that_are_refused_may_come_again \
+	a_client_that_only_talks_loses_its_place nobody_takes_the_connections_of_another_client \
 	nobody_disturbs_the_connections_of_connect_rate a_client_of_another_version_is_told a_session_has_a_deadline

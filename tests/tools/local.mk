@@ -43,3 +43,8 @@ tests_tools_datperf_data_test_SOURCES = tests/tools/datperf_data_test.c \
 	tools/cli.c tools/datperf_clock.c tools/datperf_data.c
 tests_tools_datperf_data_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) $(perf_cppflags) -DPERF_API=1
 tests_tools_datperf_data_test_LDADD = libdat.la $(HARNESS_LIBS)
+check_PROGRAMS += tests/tools/datperf_guest_test
+TESTS += tests/tools/datperf_guest_test
+tests_tools_datperf_guest_test_SOURCES = tests/tools/datperf_guest_test.c tools/cli.c tools/datperf_guest.c
+tests_tools_datperf_guest_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) $(perf_cppflags) -DPERF_API=1
+tests_tools_datperf_guest_test_LDADD = libdat.la $(HARNESS_LIBS)

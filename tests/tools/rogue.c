@@ -7,6 +7,9 @@
  * connection, or answers, and prints which: "ended", or the words of the answer. With ROGUE_VERSION in
  * the environment it says that it is of this version.
  *
+ * rogue ADDRESS QUAL talk: it sends a message that is no test whenever it gets an answer, until the
+ * server ends the connection.
+ *
  * rogue ADDRESS QUAL thief: it asks for a data connection, over four endpoints, again and again. When it
  * has been rejected for the first time it prints "asks"; when it has a connection it prints "has one"
  * and ends.
@@ -147,6 +150,26 @@ static void steal(const char *host, DAT_CONN_QUAL qual)
 	exit(0);
 }
 
+static void talk(void)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+	int answers = 0;
+
+	for (;; answers++) {
+		rogue.mem[0] = htobe64(77);
+		post(post_send, rogue.mem);
+		MUST(dat_evd_wait(rogue.recv_evd, PATIENCE_US, 1, &event, &more));
+		if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+			break;
+		MUST(dat_evd_wait(rogue.request_evd, PATIENCE_US, 1, &event, &more));
+		post(post_recv, rogue.mem + WORDS);
+	}
+	printf("ended after %d answers\n", answers);
+	dat_ia_close(rogue.ia, DAT_CLOSE_ABRUPT_FLAG);
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	DAT_EVENT event;
@@ -159,6 +182,8 @@ int main(int argc, char **argv)
 		steal(argv[1], strtoull(argv[2], NULL, 0));
 	post(post_recv, rogue.mem + WORDS);
 	join(argv[1], strtoull(argv[2], NULL, 0));
+	if (argc == 4 && !strcmp(argv[3], "talk"))
+		talk();
 	for (int i = 3; i < argc; i++)
 		rogue.mem[i - 3] = htobe64(strtoull(argv[i], NULL, 0));
 	if (argc > 3)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The record of a copy that a thread of this process makes for an endpoint, and that the peer can hold up: by the kernel, which
- * waits for a page of the peer, or by the peer's bounce thread. The thread holds the EP lock and an execution lock meanwhile. A
- * thread that frees a region finds here whether the copy accesses that region, and waits for it only then.
+ * waits for a page of the peer, or by the peer's bounce thread; or that takes a while, because it is long. The thread holds the EP
+ * lock and an execution lock meanwhile. A thread that frees a region finds here whether the copy accesses that region, and waits
+ * for it only then. So does one that ends what a window is bound to.
  *
  * Invariant: while the record stands, the thread accesses no memory of the program but the segments in it. What it accesses
  * afterwards, before it releases the EP lock, it checks after the end of the record, or it is in the same segments.

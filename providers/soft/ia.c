@@ -74,6 +74,18 @@ struct soft_arena *soft_ia_arena(const uint64_t id[2], pid_t pid)
 	return arena;
 }
 
+struct soft_ep *soft_ia_ep_of(const struct soft_arena *arena, uint32_t index)
+{
+	struct soft_ep *ep = NULL;
+
+	pthread_mutex_lock(&soft.lock);
+	for (struct soft_ia *ia = soft.all; ia && !ep; ia = ia->next)
+		if (ia->arena == arena)
+			ep = soft_port_ep(ia, index);
+	pthread_mutex_unlock(&soft.lock);
+	return ep;
+}
+
 bool soft_ia_regions_touch(uint64_t addr, uint64_t len)
 {
 	bool touch = false;

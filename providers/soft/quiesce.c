@@ -5,7 +5,9 @@
  * that are held at that time and whose queue has a request that names the region; everybody else
  * finds the region dead. A peer may hold up a copy that a thread of this process makes with the help of the kernel or of the
  * peer. If the record of that copy (copying.h) says that it copies something else, the thread is not waited for, whatever
- * locks it has. It finds the region dead afterwards. Invariant: a peer is waited for no longer than the bound. When three quarters
+ * locks it has. It finds the region dead afterwards. A peer can also write to the execution lock and to its queue, so that it looks
+ * as if nobody touched the region. So the threads of this process are looked for by what only this process writes: the EP lock,
+ * soft_ep.at_work, and that record. Invariant: a peer is waited for no longer than the bound. When three quarters
  * of that have passed, it loses its right to touch the memory of this process, which it checks before
  * each piece that it copies (guard.c), and its connection ends; the rest is for the piece under way.
  */
@@ -14,6 +16,7 @@
 #include "conn.h"
 #include "copying.h"
 #include "exec.h"
+#include "ia.h"
 #include "mr.h"
 #include "peer.h"
 #include "port.h"
@@ -27,6 +30,7 @@
  * region. A peer can say that it has posted a million over each of its connections.
  */
 #define QUIESCE_LOOKS 16384
+#define WORK_SPINS 200 /* a thread of this process that makes no recorded copy has gone on after so many looks, if it runs */
 
 /* Sequentially consistent: see mr_kill. */
 static bool exec_held(const struct soft_port *port)
@@ -308,6 +312,95 @@ static void quiesce_biased_locked(struct soft_ia *ia, const struct soft_freed *f
 	}
 }
 
+/* ---- threads of this process, by what no peer can write ---- */
+
+/*
+ * Returns the endpoint at the other end of the connection of this port, if that is of another adapter of this process, whose
+ * threads access memory of this one under locks of that one; else NULL. No lock.
+ */
+static struct soft_ep *other_end(struct soft_ia *ia, uint32_t index)
+{
+	const struct soft_arena *arena = NULL;
+	const struct soft_ep *ep;
+	uint32_t rindex = 0;
+
+	datp_lock(&ia->lock);
+	ep = soft_port_ep(ia, index);
+	if (ep && ep->rport && ep->peer->self && ep->peer->arena != ia->arena) {
+		arena = ep->peer->arena;
+		rindex = ep->rindex;
+	}
+	datp_unlock(&ia->lock);
+	return arena ? soft_ia_ep_of(arena, rindex) : NULL;
+}
+
+/*
+ * Returns soft_ep.at_work, which is odd while a thread of this process accesses memory for the endpoint. Sequentially consistent,
+ * and after a load of the execution lock or datp_bias_fence(): see soft_work_begin_with_lock().
+ */
+static uint32_t work_of(const struct soft_ep *ep)
+{
+	return __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
+}
+
+static bool work_has_ended(const struct soft_ep *ep, uint32_t work)
+{
+	/* acquire: makes its last accesses come before what the caller does next */
+	return !(work & 1) || __atomic_load_n(&ep->at_work, __ATOMIC_ACQUIRE) != work;
+}
+
+/* Waits for threads that work for other adapters of this process on what is being freed, without a bound. No lock. */
+static void quiesce_other_adapters(struct soft_ia *ia)
+{
+	bool fenced = false;
+
+	/* relaxed: an endpoint that comes later finds the region dead */
+	for (uint32_t i = 0; i < atomic_load_explicit(&ia->port_next, memory_order_relaxed); i++) {
+		const struct soft_ep *ep = other_end(ia, i);
+		uint32_t work;
+
+		if (!ep)
+			continue;
+		if (!fenced)
+			datp_bias_fence();
+		fenced = true;
+		work = work_of(ep);
+		for (unsigned int n = 1; !work_has_ended(ep, work); n++)
+			soft_exec_nap(n);
+	}
+}
+
+/*
+ * Returns true if no thread of this process that works for the endpoint touches what is freed. `freed`: NULL if the record of what
+ * it copies does not name that. This does not sleep, so a thread that does not run now is taken for one that does.
+ */
+static bool own_is_quiet(const struct soft_ep *ep, const struct soft_freed *freed)
+{
+	uint32_t work = work_of(ep);
+	bool initiator;
+
+	for (unsigned int n = 0; n < WORK_SPINS; n++)
+		if (work_has_ended(ep, work) || (freed && soft_copying_spares(&ep->copying, freed, &initiator)))
+			return true;
+		else if (soft_copying_stands(&ep->copying))
+			return false;
+	return false;
+}
+
+/* The same for threads that work for other adapters of this process. No lock of an adapter. */
+static bool other_adapters_are_quiet(struct soft_ia *ia)
+{
+	for (uint32_t i = 0; i < atomic_load_explicit(&ia->port_next, memory_order_relaxed); i++) {
+		const struct soft_ep *ep = other_end(ia, i);
+
+		if (ep && !own_is_quiet(ep, NULL))
+			return false;
+	}
+	return true;
+}
+
+/* ---- all of it ---- */
+
 /* Waits for the execution locks that are held now for what is being freed. No lock. */
 static void quiesce_execs(struct soft_ia *ia, const struct soft_freed *freed)
 {
@@ -347,7 +440,7 @@ static struct soft_freed freed_of(const struct soft_ia *ia, uint32_t context)
 	return freed;
 }
 
-void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
+void soft_mr_quiesce(struct soft_ia *ia, uint32_t context)
 {
 	/*
 	 * The IA's lock keeps the endpoints' connections as they are. This does not hold it while
@@ -360,9 +453,8 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool copies)
 
 	/* a thread that takes a lock which is found free below sees what the caller did; see also soft_copying_end() */
 	soft_fence();
+	quiesce_other_adapters(ia); /* first: what the execution locks say of these is awaited for a bound only */
 	quiesce_execs(ia, &freed);
-	if (!copies)
-		return;
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		const struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
@@ -397,20 +489,24 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
 
 /*
  * Returns true if no access through a window is under way. The context is that of the window. Checks all connections but that of
- * `ended`, an endpoint whose connection is over, or NULL.
+ * `ended`, an endpoint whose connection is over, or NULL. `self` is the endpoint whose lock the caller has, so no other thread
+ * works for that.
  * `over`: an endpoint whose peer is past its last request that may touch the context, or NULL. Binds do not count, because they
  * access no memory through a window. If they did, a connection would be broken for a bind of another window that waits behind
  * a long transfer; and two sides that execute messages that invalidate windows, to each other's SRQs, would each find the other
  * one's execution lock held with a bind behind the message, and put off both receives.
  */
-static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const struct soft_ep *over, const struct soft_ep *ended,
-		     bool *here)
+static bool mr_quiet(const struct soft_ep *self, uint32_t context, bool late, const struct soft_ep *over,
+		     const struct soft_ep *ended, bool *here)
 {
+	struct soft_ia *ia = soft_ia(self->base.obj.ia);
 	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
+	struct soft_freed freed;
 	uint64_t walk;
 
 	if (!quiet) /* a peer has made up the context */
 		return true;
+	freed = freed_of(ia, context);
 	soft_fence(); /* as above */
 	datp_lock(&ia->lock);
 	walk = walk_begin(ia);
@@ -424,17 +520,25 @@ static bool mr_quiet(struct soft_ia *ia, uint32_t context, bool late, const stru
 		theirs = (struct queue){ ep->rport, &ep->rlayout, false, false, walk };
 		quiet = exec_quiet_locked(ia, ep, &ours, context, late, here) && quiet;
 		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late, here)) && quiet;
+		if (ep != self && !own_is_quiet(ep, ep->peer->self ? NULL : &freed)) {
+			*here = true;
+			quiet = false;
+		}
 	}
 	datp_unlock(&ia->lock);
+	if (quiet && !other_adapters_are_quiet(ia)) {
+		*here = true;
+		quiet = false;
+	}
 	return quiet;
 }
 
 bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late, bool *here)
 {
-	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, NULL, ep->open ? NULL : ep, here);
+	return mr_quiet(ep, context, late, NULL, ep->open ? NULL : ep, here);
 }
 
 bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late, bool *here)
 {
-	return mr_quiet(soft_ia(ep->base.obj.ia), context, late, ep, NULL, here);
+	return mr_quiet(ep, context, late, ep, NULL, here);
 }

@@ -26,6 +26,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RECORD_MIN ((uint64_t)16 << 10) /* a copy of so many bytes takes long enough to be recorded; copying.h */
+
 /* Returns the address of a list's front; *len becomes at most the number of bytes there. */
 static unsigned char *list_front(struct soft_list *list, uint64_t *len)
 {
@@ -316,6 +318,20 @@ static int xfer_here(bool write, bool ordered, struct soft_list *local, struct s
 	return write ? copy(remote, local, len, ordered, right) : copy(local, remote, len, ordered, right);
 }
 
+/* The same for memory of a peer that is mapped here. A copy that takes a while has a record. */
+static int xfer_mapped(bool write, bool ordered, struct soft_list *local, struct soft_list *remote, uint64_t len,
+		       const struct soft_right *right, struct soft_copying *copying)
+{
+	int error;
+
+	if (!copying || len < RECORD_MIN)
+		return xfer_here(write, ordered, local, remote, len, right);
+	soft_copying_begin(copying, local, right);
+	error = xfer_here(write, ordered, local, remote, len, right);
+	soft_copying_end(copying);
+	return error;
+}
+
 /* Copies in a way that soft_copying does not know, or that is not SOFT_COPY_KERNEL. */
 static int xfer_otherwise(struct soft_peer *peer, bool write, bool ordered, struct soft_list *local, struct soft_list *remote,
 			  uint64_t len, enum soft_copy_way way)
@@ -341,13 +357,13 @@ int soft_xfer(struct soft_peer *peer, bool write, bool ordered, struct soft_list
 	/* the flag is set before the pid can belong to another process */
 	if (atomic_load_explicit(&peer->dead, memory_order_acquire))
 		return ESRCH;
+	copying = remote->right && local->sge ? remote->right->copying : NULL;
 	if (soft_share_reach(peer, remote, write, &reach)) {
-		error = xfer_here(write, ordered, local, &reach.list, len, remote->right);
+		error = xfer_mapped(write, ordered, local, &reach.list, len, remote->right, copying);
 		soft_share_leave(&reach);
 		soft_list_skip(remote, len); /* as every other way does */
 		return error;
 	}
-	copying = remote->right && local->sge ? remote->right->copying : NULL;
 	if (!copying)
 		return xfer_otherwise(peer, write, ordered, local, remote, len, SOFT_COPY_AS_CAN);
 	soft_copying_begin(copying, local, remote->right);

@@ -92,6 +92,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/rewind_test \
 	tests/soft/hostile/slow_test \
 	tests/soft/hostile/close_test \
+	tests/soft/hostile/adapters_test \
 	tests/soft/hostile/claim_test \
 	tests/soft/hostile/walk_test \
 	tests/soft/hostile/scribble_test \
@@ -239,6 +240,9 @@ tests_soft_hostile_slow_test_LDADD = libhostile.la libapi.la libsoft_core.la lib
 tests_soft_hostile_close_test_SOURCES = tests/soft/hostile/close_test.c
 tests_soft_hostile_close_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_close_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_adapters_test_SOURCES = tests/soft/hostile/adapters_test.c
+tests_soft_hostile_adapters_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_adapters_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_claim_test_SOURCES = tests/soft/hostile/claim_test.c
 tests_soft_hostile_claim_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_claim_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

@@ -2,7 +2,8 @@
 /*
  * An attacker has the victim execute a request whose memory at the attacker is under userfaultfd(2), so that the thread of the
  * victim that copies waits in the kernel until the attacker ends the fault. Meanwhile a window that this copy does not use is
- * freed, other connections are served, and a bind that ends the window through which the thread writes does not complete. An
+ * freed, other connections are served, and a bind that ends the window through which the thread writes does not complete, nor does
+ * the window's free return, also if the attacker says that nobody executes its request. An
  * attacker in a PID namespace below that of the victim holds up no thread.
  */
 #include <pthread.h>
@@ -310,6 +311,54 @@ static void bind_waits_for_a_thread_that_writes_through_the_window(void)
 	attacker_ends();
 }
 
+/* Does what the attacker can do: says that nobody executes its request. The thread still does. */
+static void attacker_denies(void)
+{
+	_Atomic uint64_t *lock = &((struct soft_ep *)victim.end.ep)->rport->exec_lock;
+	uint64_t word = atomic_load(lock);
+
+	CHECK(word & SOFT_EXEC_HELD);
+	atomic_store(lock, SOFT_EXEC_NEXT(word, SOFT_EXEC_GEN(word)));
+}
+
+static void bind_waits_for_the_thread_whatever_the_attacker_says(void)
+{
+	thread_waits(DATP_RDMA_WRITE, false);
+	attacker_denies();
+	bind_to(&victim.buf, 8, 6);
+	for (uint64_t until = check_now_ms() + QUIET_MS; check_now_ms() < until; check_nap())
+		API_EMPTY(pair.a.request);
+	CHECK_EQ_INT(((unsigned char *)buf.mem)[LEN - 1], 0x55);
+	thread_goes_on();
+	API_BIND(pair.a.request, rmr, 6, DAT_RMR_BIND_SUCCESS);
+	CHECK_EQ_INT(((unsigned char *)buf.mem)[LEN - 1], 0);
+	attacker_ends();
+}
+
+static void *free_window(void *arg)
+{
+	CHECK_DAT(dat_rmr_free(rmr), DAT_SUCCESS);
+	atomic_store((_Atomic bool *)arg, true);
+	return NULL;
+}
+
+static void free_of_the_window_waits_for_the_thread_whatever_the_attacker_says(void)
+{
+	static _Atomic bool freed;
+	pthread_t frees;
+
+	atomic_store(&freed, false);
+	thread_waits(DATP_RDMA_WRITE, false);
+	attacker_denies();
+	REQUIRE(pthread_create(&frees, NULL, free_window, (void *)(uintptr_t)&freed) == 0);
+	for (uint64_t until = check_now_ms() + QUIET_MS; check_now_ms() < until; check_nap())
+		CHECK(!atomic_load(&freed));
+	thread_goes_on();
+	REQUIRE(pthread_join(frees, NULL) == 0);
+	CHECK_EQ_INT(((unsigned char *)buf.mem)[LEN - 1], 0);
+	attacker_ends();
+}
+
 /* The attacker does not copy for the victim either, so its connection ends. */
 static void does_not_wait_for_an_attacker_below(int op, bool polls)
 {
@@ -353,6 +402,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(others_are_served_when_attempts_end_that_share_the_queue_of_a_thread),
 	CHECK_TEST(others_are_served_when_an_attacker_hangs_up_whose_endpoint_is_locked),
 	CHECK_TEST(bind_waits_for_a_thread_that_writes_through_the_window),
+	CHECK_TEST(bind_waits_for_the_thread_whatever_the_attacker_says),
+	CHECK_TEST(free_of_the_window_waits_for_the_thread_whatever_the_attacker_says),
 	CHECK_TEST(thread_that_posts_does_not_wait_for_an_attacker_in_a_pid_namespace_below),
 	CHECK_TEST(thread_that_polls_does_not_wait_for_an_attacker_in_a_pid_namespace_below),
 	CHECK_TEST(thread_that_reads_does_not_wait_for_an_attacker_in_a_pid_namespace_below),

@@ -18,14 +18,17 @@
 #include <dat/udat.h>
 
 #include "cli.h"
+#include "log/limit.h"
 
 static struct {
 	const char *command;	/* as typed, for the message about --help */
 	const char *name;	/* before every message */
 	const char *subcommand; /* of datctl, or NULL */
 	bool quiet;		/* errors are not printed */
+	bool limited;		/* only a few of them are */
+	struct log_limit limit;
 	cli_strerror_fn *names;	/* of return values */
-} cli = { "tool", "tool", NULL, false, dat_strerror };
+} cli = { .command = "tool", .name = "tool", .names = dat_strerror };
 
 void cli_begin(const char *name)
 {
@@ -163,11 +166,32 @@ int cli_usage(const char *fmt, ...)
 	return CLI_USAGE;
 }
 
+__attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	message("", "", fmt, args);
+	va_end(args);
+}
+
+/* Returns whether a line may be printed, after it has said how many were not. */
+static bool may_print(void)
+{
+	uint32_t left_out = 0;
+
+	if (cli.quiet || (cli.limited && !log_limit_pass(&cli.limit, &left_out)))
+		return false;
+	if (left_out > 0)
+		note("%u messages before the next one are left out, because there were so many", (unsigned int)left_out);
+	return true;
+}
+
 void cli_error(const char *fmt, ...)
 {
 	va_list args;
 
-	if (cli.quiet)
+	if (!may_print())
 		return;
 	va_start(args, fmt);
 	message("", "", fmt, args);
@@ -177,6 +201,11 @@ void cli_error(const char *fmt, ...)
 void cli_quiet(bool quiet)
 {
 	cli.quiet = quiet;
+}
+
+void cli_limit(bool limited)
+{
+	cli.limited = limited;
 }
 
 void cli_names_of(cli_strerror_fn *names)
@@ -217,13 +246,12 @@ static char *return_text(DAT_RETURN ret)
 
 void cli_dat_error(DAT_RETURN ret, const char *remedy, const char *fmt, ...)
 {
-	char *name = return_text(ret), *end;
+	char *name, *end;
 	va_list args;
 
-	if (cli.quiet) {
-		free(name);
+	if (!may_print())
 		return;
-	}
+	name = return_text(ret);
 	if (remedy == NULL)
 		remedy = cli_remedy(ret);
 	end = cli_text("%s%s%s", name, remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");

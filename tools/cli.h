@@ -44,6 +44,9 @@ void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 void cli_quiet(bool quiet);
 
+/* While true, they print no more than a few lines in ten seconds, because clients can provoke them. */
+void cli_limit(bool limited);
+
 /*
  * As cli_error(), for a DAT call that failed: its name, the standard's names of the return value
  * and, last, what to do. With a NULL remedy, the general one for that return type is printed.

@@ -12,11 +12,11 @@
 #include "config.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <string.h>
 
 #include "cli.h"
 #include "datperf.h"
+#include "host.h"
 #include "log/limit.h"
 
 #define GUESTS 64u
@@ -24,7 +24,7 @@
 #define FORGET_NS UINT64_C(60000000000)
 
 struct guest {
-	unsigned char host[16];
+	unsigned char host[HOST_SIZE];
 	unsigned int silent;	/* clients that count; 0: the entry is free */
 	uint64_t since_ns;	/* the next one is forgotten FORGET_NS later */
 };
@@ -34,23 +34,8 @@ static struct {
 	unsigned int next;	/* the next entry that is overwritten when the table is full */
 } guests;
 
-/*
- * Writes the host of an address. For IPv6 it is the network, because one host can have all of its
- * addresses.
- */
-static void host_of(const struct sockaddr *address, unsigned char host[16])
-{
-	memset(host, 0, 16);
-	if (address == NULL)
-		return;
-	if (address->sa_family == AF_INET6)
-		memcpy(host, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
-	else if (address->sa_family == AF_INET)
-		memcpy(host, &((const struct sockaddr_in *)address)->sin_addr, 4);
-}
-
 /* Returns the entry of a host of which some clients still count, or NULL. */
-static struct guest *guest_find(const unsigned char host[16])
+static struct guest *guest_find(const unsigned char host[HOST_SIZE])
 {
 	uint64_t now = perf_now_ns();
 	struct guest *found = NULL;
@@ -60,7 +45,7 @@ static struct guest *guest_find(const unsigned char host[16])
 
 		for (; guest->silent > 0 && now - guest->since_ns >= FORGET_NS; guest->silent--)
 			guest->since_ns += FORGET_NS;
-		if (guest->silent > 0 && memcmp(guest->host, host, 16) == 0)
+		if (guest->silent > 0 && memcmp(guest->host, host, HOST_SIZE) == 0)
 			found = guest;
 	}
 	return found;
@@ -84,7 +69,7 @@ static void say_rejected(const struct sockaddr *address)
 /* Returns false, and says why, if clients of this address were silent too often. */
 bool guest_welcome(const struct sockaddr *address)
 {
-	unsigned char host[16];
+	unsigned char host[HOST_SIZE];
 	const struct guest *guest;
 
 	host_of(address, host);
@@ -98,14 +83,14 @@ bool guest_welcome(const struct sockaddr *address)
 /* Counts a client of this address that occupied the server and started no test. */
 void guest_silent(const struct sockaddr *address)
 {
-	unsigned char host[16];
+	unsigned char host[HOST_SIZE];
 	struct guest *guest;
 
 	host_of(address, host);
 	guest = guest_find(host);
 	if (guest == NULL) {
 		guest = &guests.guest[guests.next++ % GUESTS];
-		memcpy(guest->host, host, 16);
+		memcpy(guest->host, host, HOST_SIZE);
 		guest->silent = 0;
 		guest->since_ns = perf_now_ns();
 	}

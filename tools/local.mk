@@ -50,11 +50,14 @@ datctl_SOURCES = \
 	tools/explain_events20.c \
 	tools/explain_returns.c \
 	tools/explain_returns20.c \
+	tools/host.h \
 	tools/json.c \
 	tools/json.h \
 	tools/ping.h \
 	tools/ping_end.c \
 	tools/ping_end20.c \
+	tools/ping_queue.c \
+	tools/ping_queue20.c \
 	tools/ping_run.c \
 	tools/ping_run20.c \
 	tools/probe.c \
@@ -81,6 +84,7 @@ perf_sources = \
 	tools/datperf_data.c \
 	tools/datperf_guest.c \
 	tools/datperf_hist.c \
+	tools/host.h \
 	tools/datperf_ia.c \
 	tools/datperf_lane.c \
 	tools/datperf_lat.c \

@@ -6,8 +6,8 @@
  * by ping_run20.c and ping_end20.c for 2.0, whose calls have the same names and are looked up in
  * libdat2.so.2. Both send the same bytes, so the peer may be a program of either.
  *
- * Invariant: a function that returns false has printed the reason on stderr; every wait has a
- * bound.
+ * Invariant: a function that returns false has printed the reason on stderr, or left it out because of
+ * cli_limit(); every wait has a bound.
  */
 #ifndef TOOLS_PING_H
 #define TOOLS_PING_H
@@ -16,15 +16,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host.h"
+
 #ifdef PING_API_20
 #include <dat2/udat.h>
 
 #include "dat20.h"
 #define API(call) ((__typeof__(&(call)))(uintptr_t)dat20_symbol(#call))
+#define PING_REJECT(cr) API(dat_cr_reject)(cr, 0, NULL)
 #else
 #include <dat/udat.h>
 
 #define API(call) call
+#define PING_REJECT(cr) dat_cr_reject(cr)
 #endif
 
 struct ping_order {
@@ -57,6 +61,11 @@ int ping_run20(const struct ping_order *order);
 #define ping_bind ping_bind20
 #define ping_fill ping_fill20
 #define ping_check ping_check20
+#define ping_cr_good ping_cr_good20
+#define ping_queue_add ping_queue_add20
+#define ping_queue_take ping_queue_take20
+#define ping_queue_next ping_queue_next20
+#define ping_queue_await ping_queue_await20
 #define ping_place_pack ping_place_pack20
 #define ping_place_unpack ping_place_unpack20
 #endif
@@ -94,6 +103,24 @@ struct ping_place {
 	DAT_VADDR address;
 };
 
+#define PING_WAITING 64		/* clients that may wait */
+#define PING_WAITING_OF_ONE 16	/* ... of one address */
+#define PING_LATEST 64		/* turns that are remembered */
+#define PING_TURN_US 2000000u	/* how long clients may be silent, all together, while others wait */
+#define PING_SLICE_US 50000u
+
+/* The clients of a server (ping_queue.c). */
+struct ping_queue {
+	struct ping_waiting {
+		DAT_CR_HANDLE cr;
+		unsigned char host[HOST_SIZE];
+	} waiting[PING_WAITING + 1];	/* in the order in which they came; the last place is for one that is looked at */
+	unsigned int count;
+	unsigned char latest[PING_LATEST][HOST_SIZE];	/* whose turns the last ones were: turn n is at n % PING_LATEST */
+	uint64_t turns;
+	uint32_t silent_us;	/* of the client whose turn it is */
+};
+
 struct ping_end {
 	const char *adapter;
 	DAT_TIMEOUT patience;		/* microseconds */
@@ -102,6 +129,7 @@ struct ping_end {
 	DAT_PROVIDER_ATTR provider_attr;
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, request_evd;
+	struct ping_queue *queue;	/* of a server, or NULL */
 	DAT_EP_HANDLE ep;
 	DAT_RMR_HANDLE rmr;
 	struct ping_memory out, in;	/* messages */
@@ -115,6 +143,12 @@ bool ping_prepare(struct ping_end *end);	/* memory */
 bool ping_endpoint(struct ping_end *end);	/* a fresh endpoint with a receive posted */
 void ping_hang_up(struct ping_end *end);	/* frees the endpoint */
 void ping_close(struct ping_end *end);		/* closes everything that is open */
+
+bool ping_cr_good(DAT_CR_HANDLE cr, unsigned char host[HOST_SIZE]);
+void ping_queue_add(struct ping_queue *q, DAT_CR_HANDLE cr);
+void ping_queue_take(struct ping_end *end);
+bool ping_queue_next(struct ping_queue *q, DAT_CR_HANDLE *cr);
+DAT_RETURN ping_queue_await(struct ping_end *end, DAT_EVD_HANDLE evd, DAT_EVENT *event, bool *lost);
 
 bool ping_event(struct ping_end *end, DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER expected,
 		const char *what, DAT_EVENT *event);

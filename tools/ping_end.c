@@ -76,7 +76,7 @@ static bool memory_register(struct ping_end *end, struct ping_memory *m, size_t 
 bool ping_prepare(struct ping_end *end)
 {
 	return GOOD(dat_pz_create, end->ia, &end->pz) &&
-	       GOOD(dat_evd_create, end->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &end->cr_evd) &&
+	       GOOD(dat_evd_create, end->ia, PING_WAITING, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &end->cr_evd) &&
 	       GOOD(dat_evd_create, end->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
 		    &end->conn_evd) &&
 	       GOOD(dat_evd_create, end->ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
@@ -196,9 +196,15 @@ bool ping_place_unpack(const void *data, DAT_COUNT size, struct ping_place *plac
 bool ping_event(struct ping_end *end, DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER expected,
 		const char *what, DAT_EVENT *event)
 {
+	bool lost = false;
 	DAT_COUNT more;
-	DAT_RETURN ret = API(dat_evd_wait)(evd, end->patience, 1, event, &more);
+	DAT_RETURN ret = end->queue != NULL ? ping_queue_await(end, evd, event, &lost) :
+					      API(dat_evd_wait)(evd, end->patience, 1, event, &more);
 
+	if (lost) {
+		cli_error("%s: a client that is silent loses its turn, because others wait", what);
+		return false;
+	}
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "%s", what);
 		return false;

@@ -28,13 +28,6 @@
 
 #define GRACE (5 * 1000000u)	/* microseconds that an expected event may take */
 
-/* dat_cr_reject() of 2.0 takes private data. */
-#ifdef PING_API_20
-#define WITHOUT_DATA , 0, NULL
-#else
-#define WITHOUT_DATA
-#endif
-
 struct ping {
 	struct ping_end end;
 	const char *address;
@@ -84,17 +77,6 @@ static bool serve(struct ping_end *end)
 	return last_words(end);
 }
 
-/* Returns whether the request comes from a datctl ping, which its private data show. */
-static bool is_ping(DAT_CR_HANDLE cr)
-{
-	struct ping_place place;
-	DAT_CR_PARAM param;
-
-	memset(&param, 0, sizeof(param));
-	return API(dat_cr_query)(cr, DAT_CR_FIELD_ALL, &param) == DAT_SUCCESS &&
-	       ping_place_unpack(param.private_data, param.private_data_size, &place);
-}
-
 static bool answer(struct ping_end *end, DAT_CR_HANDLE cr)
 {
 	struct ping_place place = { end->shared.remote, (DAT_VADDR)(uintptr_t)end->shared.byte };
@@ -102,14 +84,9 @@ static bool answer(struct ping_end *end, DAT_CR_HANDLE cr)
 	DAT_RETURN ret;
 	bool served;
 
-	if (!is_ping(cr)) {
-		cli_error("a request that does not come from 'datctl ping' is rejected");
-		API(dat_cr_reject)(cr WITHOUT_DATA);
-		return false;
-	}
 	ping_place_pack(data, place);
 	if (!ping_endpoint(end)) {
-		API(dat_cr_reject)(cr WITHOUT_DATA);
+		PING_REJECT(cr);
 		return false;
 	}
 	ret = API(dat_cr_accept)(cr, end->ep, sizeof(data), data);
@@ -120,23 +97,50 @@ static bool answer(struct ping_end *end, DAT_CR_HANDLE cr)
 	return served;
 }
 
-static bool server_loop(struct ping_end *end, bool for_ever)
+static bool await_request(struct ping_end *end, DAT_TIMEOUT patience, DAT_CR_HANDLE *cr)
 {
-	DAT_TIMEOUT patience = for_ever ? DAT_TIMEOUT_INFINITE : end->patience;
 	DAT_EVENT event;
 	DAT_COUNT more;
-	DAT_RETURN ret;
-	bool served;
+	DAT_RETURN ret = API(dat_evd_wait)(end->cr_evd, patience, 1, &event, &more);
 
-	do {
-		ret = API(dat_evd_wait)(end->cr_evd, patience, 1, &event, &more);
-		if (ret != DAT_SUCCESS) {
-			cli_dat_error(ret, NULL, "waiting for a connection");
-			return false;
-		}
-		served = answer(end, event.event_data.cr_arrival_event_data.cr_handle);
-	} while (for_ever);
-	return served;
+	if (ret == DAT_SUCCESS) {
+		*cr = event.event_data.cr_arrival_event_data.cr_handle;
+		return true;
+	}
+	cli_limit(false);	/* this is the end, and no client's doing */
+	cli_dat_error(ret, NULL, "waiting for a connection");
+	return false;
+}
+
+/* Serves clients until an error of the adapter ends that. */
+static void serve_all(struct ping_end *end)
+{
+	DAT_CR_HANDLE cr;
+
+	for (;;) {
+		ping_queue_take(end);
+		if (ping_queue_next(end->queue, &cr))
+			answer(end, cr);
+		else if (await_request(end, DAT_TIMEOUT_INFINITE, &cr))
+			ping_queue_add(end->queue, cr);
+		else
+			return;
+	}
+}
+
+/* Serves the client that has forked this process. */
+static bool serve_parent(struct ping_end *end)
+{
+	unsigned char host[HOST_SIZE];
+	DAT_CR_HANDLE cr;
+
+	if (!await_request(end, end->patience, &cr))
+		return false;
+	if (ping_cr_good(cr, host))
+		return answer(end, cr);
+	cli_error("a request that does not come from 'datctl ping' is rejected");
+	PING_REJECT(cr);
+	return false;
 }
 
 static void address_print(const struct ping_end *end, char *text, socklen_t size)
@@ -152,11 +156,13 @@ static void address_print(const struct ping_end *end, char *text, socklen_t size
 /* For --server: listens at a qualifier that clients know. */
 static int serve_others(struct ping *p)
 {
+	static struct ping_queue queue;
 	struct ping_end *end = &p->end;
 	char address[NI_MAXHOST];
 	DAT_PSP_HANDLE psp;
 	DAT_RETURN ret;
 
+	end->queue = &queue;
 	if (!ping_open(end) || !ping_prepare(end))
 		return CLI_FAILED;
 	ret = API(dat_psp_create)(end->ia, p->qual, end->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
@@ -167,7 +173,8 @@ static int serve_others(struct ping *p)
 	address_print(end, address, sizeof(address));
 	cli_error("%s listens: datctl ping --qual %" PRIu64 " %s %s", end->adapter,
 		  (uint64_t)p->qual, end->adapter, address);
-	server_loop(end, true);
+	cli_limit(true);
+	serve_all(end);
 	return CLI_FAILED;
 }
 
@@ -196,7 +203,7 @@ __attribute__((noreturn)) static void peer_process(struct ping *p, int to_client
 	}
 	if (write(to_client, &qual, sizeof(qual)) != sizeof(qual))
 		_exit(CLI_FAILED);
-	served = server_loop(end, false);
+	served = serve_parent(end);
 	ping_close(end);
 	_exit(served ? CLI_OK : CLI_FAILED);
 }

@@ -43,6 +43,61 @@ a_server_answers_one_after_the_other()
 	return 0
 }
 
+# start_server OPTION...: in the background; sets server, and address
+start_server()
+{
+	local tries=0
+	: >"$dir/server"
+	timeout -k 5 "${CHECK_WATCHDOG:-120}" ./datctl ping --server --qual $((100200000 + $$)) "$@" soft0 2>"$dir/server" &
+	server=$!
+	while ! grep -q listens "$dir/server" && [ $tries -lt 300 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	address=$(sed -n 's/.* soft0 //p' "$dir/server")
+	[ -n "$address" ] || fails "the server says: $(cat "$dir/server")"
+}
+
+stop_server()
+{
+	kill "$server"
+	wait "$server" 2>/dev/null
+	return 0
+}
+
+what_is_no_ping_does_not_fill_the_log_of_a_server()
+{
+	start_server --timeout 60
+	run tests/tools/rogue "$address" $((100200000 + $$)) noise
+	exits_with 0
+	run ./datctl ping --qual $((100200000 + $$)) --timeout 60 soft0 "$address"
+	exits_with 0
+	grep -q 'does not come from .datctl ping. is rejected' "$dir/server" || fails "no word of it: $(cat "$dir/server")"
+	[ "$(wc -l <"$dir/server")" -lt 100 ] || fails "the server says too much: $(wc -l <"$dir/server") lines"
+	stop_server
+}
+
+# It would be silent for a minute each time.
+a_silent_client_does_not_keep_others_out()
+{
+	local tries=0 rogue
+	start_server --timeout 60
+	: >"$dir/rogue"
+	tests/tools/rogue "$address" $((100200000 + $$)) squat >"$dir/rogue" 2>&1 &
+	rogue=$!
+	while ! grep -q 'has one' "$dir/rogue" && [ $tries -lt 300 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	run ./datctl ping --qual $((100200000 + $$)) --timeout 30 soft0 "$address"
+	exits_with 0
+	prints '^soft0 works.$'
+	kill "$rogue"
+	wait "$rogue" 2>/dev/null
+	grep -q 'a client that is silent loses its turn, because others wait' "$dir/server" || fails "no word of it: $(cat "$dir/server")"
+	stop_server
+}
+
 without_a_server_the_reason_is_told()
 {
 	run ./datctl ping --qual 100007922 --timeout 60 soft0 127.0.0.1
@@ -170,6 +225,7 @@ wrong_usage_exits_with_2()
 }
 
 tests every_step_is_printed_in_order what_was_agreed_is_told a_server_answers_one_after_the_other \
+	what_is_no_ping_does_not_fill_the_log_of_a_server a_silent_client_does_not_keep_others_out \
 	without_a_server_the_reason_is_told an_unknown_adapter_is_told an_address_that_is_none_is_told \
 	an_adapter_that_does_not_leave_the_process_is_told a_transfer_that_fails_is_told an_adapter_of_20_is_tested_by_a_program_of_20 \
 	programs_of_both_versions_reach_each_other json_is_json_and_says_ok wrong_usage_exits_with_2

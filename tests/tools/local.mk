@@ -32,7 +32,7 @@ tests/tools/log.log: tests/unit/registry_probe$(EXEEXT) tests/api/srq_test$(EXEE
 check_PROGRAMS += tests/tools/rogue
 tests_tools_rogue_SOURCES = tests/tools/rogue.c
 tests_tools_rogue_LDADD = libdat.la
-tests/tools/datperf_server.log: tests/tools/rogue$(EXEEXT)
+tests/tools/datperf_server.log tests/tools/datctl_ping.log: tests/tools/rogue$(EXEEXT)
 tests/tools/datctl_ping.log tests/tools/datperf_ends.log tests/tools/exchange.log: mutant.la
 tests/tools/datctl_certify.log: datconform$(EXEEXT)
 tests/tools/bench.log: bench/bare$(EXEEXT)
@@ -48,3 +48,8 @@ TESTS += tests/tools/datperf_guest_test
 tests_tools_datperf_guest_test_SOURCES = tests/tools/datperf_guest_test.c tools/cli.c tools/datperf_guest.c
 tests_tools_datperf_guest_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) $(perf_cppflags) -DPERF_API=1
 tests_tools_datperf_guest_test_LDADD = libdat.la $(HARNESS_LIBS)
+check_PROGRAMS += tests/tools/ping_queue_test
+TESTS += tests/tools/ping_queue_test
+tests_tools_ping_queue_test_SOURCES = tests/tools/ping_queue_test.c tools/ping_queue.c
+tests_tools_ping_queue_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir)
+tests_tools_ping_queue_test_LDADD = libdat.la $(HARNESS_LIBS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client of datperf --server that misbehaves: rogue ADDRESS QUAL WORD...
+ * A client of datperf --server, or of datctl ping --server, that misbehaves: rogue ADDRESS QUAL WORD...
  *
  * It connects over soft0 as datperf does and sends one control message of these words, of which at
  * most eight are given; without any it says nothing. Then it waits until the server ends the
@@ -13,9 +13,15 @@
  * rogue ADDRESS QUAL thief: it asks for a data connection, over four endpoints, again and again. When it
  * has been rejected for the first time it prints "asks"; when it has a connection it prints "has one"
  * and ends.
+ *
+ * rogue ADDRESS QUAL squat: it connects to a datctl ping --server, over two endpoints, says nothing, and
+ * connects again when the connection has ended; "has one" is printed when it has the first connection.
+ *
+ * rogue ADDRESS QUAL noise: it asks 500 times with private data that are nobody's.
  */
 #include <arpa/inet.h>
 #include <endian.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +32,6 @@
 #include <dat/udat.h>
 
 #define WORDS 8
-#define THIEVES 4
 #define CONTROL 1
 #define DATA 2
 #define PATIENCE_US 100000000u
@@ -95,26 +100,36 @@ static DAT_RETURN post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 	return dat_ep_post_send(ep, n, iov, cookie, flags);
 }
 
-/* Asks for a connection of datperf, with the private data of its kind. */
-static void ask(DAT_EP_HANDLE ep, const char *host, DAT_CONN_QUAL qual, uint32_t kind)
+/* Asks for a connection with these private data. */
+static void ask(DAT_EP_HANDLE ep, const char *host, DAT_CONN_QUAL qual, const void *data, size_t size)
 {
-	const char *version = getenv("ROGUE_VERSION");
 	struct sockaddr_in address = { .sin_family = AF_INET };
-	uint32_t hello[8] = { htobe32(0x64707266),
-			      htobe32((uint32_t)(version ? atoi(version) : 4) << 16 | kind) };
 
 	if (inet_pton(AF_INET, host, &address.sin_addr) != 1)
 		exit(2);
-	MUST(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&address, qual, PATIENCE_US,
-			    sizeof(hello), hello, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	MUST(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&address, qual, PATIENCE_US, (DAT_COUNT)size,
+			    (DAT_PVOID)(uintptr_t)data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+/* The private data of a connection of datperf. */
+struct hello {
+	uint32_t word[8];
+};
+
+static struct hello hello(uint32_t kind)
+{
+	const char *version = getenv("ROGUE_VERSION");
+
+	return (struct hello){ { htobe32(0x64707266), htobe32((uint32_t)(version ? atoi(version) : 4) << 16 | kind) } };
 }
 
 static void join(const char *host, DAT_CONN_QUAL qual)
 {
+	const struct hello data = hello(CONTROL);
 	DAT_EVENT event;
 	DAT_COUNT more;
 
-	ask(rogue.ep, host, qual, CONTROL);
+	ask(rogue.ep, host, qual, &data, sizeof(data));
 	MUST(dat_evd_wait(rogue.conn_evd, PATIENCE_US, 1, &event, &more));
 	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		return;
@@ -122,32 +137,53 @@ static void join(const char *host, DAT_CONN_QUAL qual)
 	exit(0);
 }
 
-static void steal(const char *host, DAT_CONN_QUAL qual)
+/*
+ * Asks with these private data, over `count` endpoints, again and again, as soon as an attempt or a connection has ended. It
+ * prints "asks" when the first attempt was rejected, and "has one" when the first one was accepted, and ends at that if `thief`,
+ * or after so many rejections.
+ */
+static void insist(const char *host, DAT_CONN_QUAL qual, int count, const void *data, size_t size, bool thief, int most)
 {
+	int rejected = 0, accepted = 0;
 	DAT_EVENT event;
 	DAT_EP_HANDLE ep;
 	DAT_COUNT more;
-	bool told = false;
 
-	for (int i = 0; i < THIEVES; i++) {
+	for (int i = 0; i < count; i++) {
 		MUST(dat_ep_create(rogue.ia, rogue.pz, rogue.recv_evd, rogue.request_evd, rogue.conn_evd, NULL, &ep));
-		ask(ep, host, qual, DATA);
+		ask(ep, host, qual, data, size);
 	}
-	for (;;) {
+	while (rejected < most && !(thief && accepted)) {
 		MUST(dat_evd_wait(rogue.conn_evd, DAT_TIMEOUT_INFINITE, 1, &event, &more));
 		ep = event.event_data.connect_event_data.ep_handle;
-		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
-			break;
-		if (!told)
+		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+			if (!accepted++)
+				puts("has one");
+			fflush(stdout);
+			continue;
+		}
+		if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED && !rejected++)
 			puts("asks");
-		told = true;
 		fflush(stdout);
 		MUST(dat_ep_reset(ep));
-		ask(ep, host, qual, DATA);
+		ask(ep, host, qual, data, size);
 	}
-	puts("has one");
 	dat_ia_close(rogue.ia, DAT_CLOSE_ABRUPT_FLAG);
 	exit(0);
+}
+
+/* A word of the command line that names one of the ways to insist. */
+static void insist_as(const char *what, const char *host, DAT_CONN_QUAL qual)
+{
+	const struct hello data = hello(DATA);
+	const uint64_t ping[4] = { htobe64(0x64617463746c3031) };
+
+	if (!strcmp(what, "thief"))
+		insist(host, qual, 4, &data, sizeof(data), true, INT_MAX);
+	if (!strcmp(what, "squat"))
+		insist(host, qual, 2, ping, sizeof(ping), false, INT_MAX);
+	if (!strcmp(what, "noise"))
+		insist(host, qual, 8, "noise", 5, false, 500);
 }
 
 static void talk(void)
@@ -178,8 +214,8 @@ int main(int argc, char **argv)
 	if (argc < 3 || argc > 3 + WORDS)
 		return 2;
 	prepare();
-	if (argc == 4 && !strcmp(argv[3], "thief"))
-		steal(argv[1], strtoull(argv[2], NULL, 0));
+	if (argc == 4)
+		insist_as(argv[3], argv[1], strtoull(argv[2], NULL, 0));
 	post(post_recv, rogue.mem + WORDS);
 	join(argv[1], strtoull(argv[2], NULL, 0));
 	if (argc == 4 && !strcmp(argv[3], "talk"))

@@ -203,6 +203,8 @@ static void psps_of_one_evd_are_told_apart(void)
 	CHECK(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == first);
 }
 
+#define GIVES_UP_MS 10000u /* siw gives up a request after so long, whatever its timeout: opendat-iwarp(7) */
+
 /* Returns the first endpoint that has got a connection event, with the event, or NULL. */
 static struct api_end *one_told(struct api_end *ends, int n, DAT_EVENT *event)
 {
@@ -223,17 +225,21 @@ static void connects_beyond_the_backlog_are_refused(void)
 	DAT_EVD_PARAM param;
 	DAT_CONN_QUAL qual;
 	DAT_EVENT event;
+	uint64_t began;
 
 	REQUIRE_DAT(dat_evd_query(small, DAT_EVD_FIELD_EVD_QLEN, &param), DAT_SUCCESS);
 	if (param.evd_qlen > 300)
 		check_skip("the provider's shortest queue is long");
 	api_listen(small, DAT_PSP_CONSUMER_FLAG, &qual);
 	ends = api_memory(sizeof(*ends) * ((size_t)param.evd_qlen + 1));
+	began = check_now_ms();
 	for (int i = 0; i <= param.evd_qlen; i++) {
 		ends[i] = new_end();
 		REQUIRE_DAT(api_connect(ends[i].ep, qual), DAT_SUCCESS);
 	}
 	REQUIRE_SOON((refused = one_told(ends, param.evd_qlen + 1, &event)) != NULL);
+	if (event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE && check_now_ms() - began >= GIVES_UP_MS)
+		check_skip("the machine is so busy that siw has given up the first request before the last one was made");
 	CHECK_EQ_INT(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	CHECK(one_told(ends, param.evd_qlen + 1, &event) == NULL);
 	API_EMPTY(api.async);

@@ -129,6 +129,7 @@ struct perf_link {
 	uint64_t completed;		/* requests known to be complete */
 	uint64_t first, end;		/* messages of this connection in the present phase */
 	uint64_t taken;			/* messages that the peer is known to have taken (send-bw) */
+	uint64_t look_at;		/* so many have been posted when this side next looks around, whether it waits or not */
 	uint32_t depth;			/* requests that may be outstanding */
 	uint32_t signal_every;		/* one request in this number reports its completion */
 	bool connected;

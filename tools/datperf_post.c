@@ -20,6 +20,9 @@
 /* A credit's cookie distinguishes it from a message. */
 #define CREDIT_COOKIE (UINT64_C(1) << 63)
 
+#define LOOK_REQUESTS 4096u
+#define LOOK_BYTES    (64u << 20)
+
 static DAT_LMR_TRIPLET local(const struct perf_link *l, const unsigned char *buffer, uint64_t size)
 {
 	return (DAT_LMR_TRIPLET){
@@ -72,6 +75,19 @@ int link_drain(struct perf_link *l)
 	return 0;
 }
 
+/*
+ * Looks around as a side does that waits (link_look()), because one whose requests complete quickly never waits. It is time for
+ * that again after LOOK_REQUESTS, or after LOOK_BYTES, which a slow adapter moves in some seconds.
+ */
+static int look_now_and_then(struct perf_link *l)
+{
+	const uint64_t by_bytes = LOOK_BYTES / (l->mem.size > 0 ? l->mem.size : 1);
+	struct perf_idle idle = { 0, 0 };
+
+	l->look_at = l->posted + (by_bytes < 1 ? 1 : by_bytes < LOOK_REQUESTS ? by_bytes : LOOK_REQUESTS);
+	return link_look(l, &idle);
+}
+
 /* Makes room for one more request and determines how it completes. */
 static int next_request(struct perf_link *l, bool signal, DAT_DTO_COOKIE *cookie,
 			DAT_COMPLETION_FLAGS *flags)
@@ -79,6 +95,8 @@ static int next_request(struct perf_link *l, bool signal, DAT_DTO_COOKIE *cookie
 	while (l->posted - l->completed >= l->depth)
 		if (reap(l) != 0)
 			return -1;
+	if (l->posted >= l->look_at && look_now_and_then(l) != 0)
+		return -1;
 	l->posted++;
 	cookie->as_64 = l->posted;
 	*flags = signal || l->posted % l->signal_every == 0 ? DAT_COMPLETION_DEFAULT_FLAG :

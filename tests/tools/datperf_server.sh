@@ -172,15 +172,26 @@ a_client_of_another_version_is_told()
 
 # The client has more messages than go over in two seconds. With --duration it would choose their number by a few of them, which may
 # be slow on a busy machine.
-a_session_has_a_deadline()
+the_session_ends()
 {
 	start_server --timeout 30 --deadline 2
-	run ./datperf --ia soft0 --connect "$address" --qual "$qual" --json --test send-lat --iters 100000000
+	run ./datperf --ia soft0 --connect "$address" --qual "$qual" --json --iters 100000000 "$@"
 	exits_with 1
 	wait "$server"
 	status=$?
 	exits_with 1
 	server_says 'the session has reached its --deadline'
+}
+
+a_session_has_a_deadline()
+{
+	the_session_ends --test send-lat
+}
+
+# A server that writes finds something to do at each look.
+a_session_in_which_the_server_never_waits_has_a_deadline()
+{
+	the_session_ends --test write-bw --bidirectional --size 64
 }
 
 the_two_ends_may_be_programs_of_different_apis()
@@ -196,4 +207,5 @@ tests the_two_ends_may_be_programs_of_different_apis sizes_are_bounded_by_the_li
 	a_client_that_says_nothing_loses_its_place a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served \
 	clients_that_are_silent_are_turned_away_at_the_fifth_time clients_that_are_refused_may_come_again \
 	a_client_that_only_talks_loses_its_place nobody_takes_the_connections_of_another_client \
-	nobody_disturbs_the_connections_of_connect_rate a_client_of_another_version_is_told a_session_has_a_deadline
+	nobody_disturbs_the_connections_of_connect_rate a_client_of_another_version_is_told a_session_has_a_deadline \
+	a_session_in_which_the_server_never_waits_has_a_deadline

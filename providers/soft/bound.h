@@ -64,11 +64,12 @@ static inline bool soft_bound_over(uint64_t *until, uint64_t *looked)
 
 /*
  * Adds `more` milliseconds, for which somebody has waited for a peer, to what has been waited for it lately, and returns that: an
- * eighth of the time that has passed is taken off, and it is one bound at most. ia.lock
+ * eighth of the time that has passed is taken off. It is two bounds at most: a wait for a peer with less than one bound may take
+ * another one, all of which counts. ia.lock
  */
 static inline uint64_t soft_spend_locked(const struct soft_ia *ia, struct soft_spent *spent, uint64_t more)
 {
-	const uint64_t most = 8 * (uint64_t)ia->patience_ms;
+	const uint64_t most = 2 * 8 * (uint64_t)ia->patience_ms;
 	uint64_t now = soft_now_ms(), passed = now - spent->looked;
 
 	spent->eighths -= passed < spent->eighths ? passed : spent->eighths;

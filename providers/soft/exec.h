@@ -42,12 +42,36 @@ bool soft_exec_atomic(struct soft_peer *peer, const struct soft_right *right, co
 void soft_exec_keep_place(struct soft_ep *ep, uint32_t seq, uint32_t msg);
 
 /*
+ * Marks tell accesses apart: whoever has made a context invalid, and then calls soft_work_mark(), need not wait for an access whose
+ * soft_ep.work_mark is that mark or a later one. Builtins, as below.
+ */
+extern uint32_t soft_last_mark;
+
+/* Never 0. Sequentially consistent: comes after what the caller has made invalid. */
+static inline uint32_t soft_work_mark(void)
+{
+	uint32_t mark = __atomic_add_fetch(&soft_last_mark, 1, __ATOMIC_SEQ_CST);
+
+	return mark ? mark : __atomic_add_fetch(&soft_last_mark, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void soft_work_note(struct soft_ep *ep)
+{
+	/*
+	 * acquire: the checks of this access find what was made invalid before the mark. release: whoever finds the mark finds the
+	 * access before this one ended
+	 */
+	__atomic_store_n(&ep->work_mark, __atomic_load_n(&soft_last_mark, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+}
+
+/*
  * Note the begin and the end of an access to memory for this endpoint by a thread of this process: soft_ep.at_work is odd
  * in between. Only this process can write that word. The functions use the compiler's builtins, because the model checker
  * replaces C11's atomics in these files, and this word is not shared. EP lock.
  */
 static inline void soft_work_begin(struct soft_ep *ep)
 {
+	soft_work_note(ep);
 	/*
 	 * Sequentially consistent, as the loads of the checks that follow: either those find what
 	 * the caller of soft_exec_look() has done, or soft_exec_look() finds this.
@@ -64,6 +88,7 @@ static inline void soft_work_begin(struct soft_ep *ep)
  */
 static inline void soft_work_begin_with_lock(struct soft_ep *ep)
 {
+	soft_work_note(ep);
 	__atomic_store_n(&ep->at_work, ep->at_work + 1, __ATOMIC_RELAXED);
 }
 

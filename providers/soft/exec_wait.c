@@ -18,6 +18,8 @@
 #define EXEC_LOOK 64 /* rounds between checks whether the holder is alive */
 #endif
 
+uint32_t soft_last_mark = 1;
+
 /* The bits of the lock word that may change while one holder keeps the lock. */
 #define EXEC_SAME_HOLDING (SOFT_EXEC_AGAIN | SOFT_EXEC_TARGET | SOFT_EXEC_HELPED)
 

@@ -214,7 +214,7 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	/* sequentially consistent, as mr_kill(), for soft_mr_check_known(): whoever reads the new number finds the region dead */
 	atomic_fetch_add(&ia->mr_ends, 1);
 	(void)mr_kill(&ia->mr[index]);
-	soft_mr_quiesce(ia, lmr->lmr_context);
+	soft_mr_quiesce(ia, lmr->lmr_context, true);
 	/* only now, because the bounce thread has served the executors that were waited for: see mr_owned() */
 	atomic_store(&ia->own[index].use, SOFT_MR_UNUSED);
 	soft_bounce_quiesce(ia);
@@ -281,9 +281,9 @@ void soft_rmr_free(struct datp_rmr *base)
 
 	/* from now on a bind in a request queue has no effect, and one that is being executed ends */
 	atomic_fetch_add(&ia->mr[rmr->index].rmr_gen, 1);
-	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS);
+	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	(void)mr_kill(&ia->mr[rmr->index]);
-	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS);
+	soft_mr_quiesce(ia, rmr->index << SOFT_MR_GEN_BITS, false);
 	atomic_store(&ia->own[rmr->index].use, SOFT_MR_UNUSED);
 	soft_window_close(rmr);
 	soft_bounce_quiesce(ia);

@@ -30,7 +30,6 @@
  * region. A peer can say that it has posted a million over each of its connections.
  */
 #define QUIESCE_LOOKS 16384
-#define WORK_SPINS 200 /* a thread of this process that makes no recorded copy has gone on after so many looks, if it runs */
 
 /* Sequentially consistent: see mr_kill. */
 static bool exec_held(const struct soft_port *port)
@@ -314,88 +313,120 @@ static void quiesce_biased_locked(struct soft_ia *ia, const struct soft_freed *f
 
 /* ---- threads of this process, by what no peer can write ---- */
 
-/*
- * Returns the endpoint at the other end of the connection of this port, if that is of another adapter of this process, whose
- * threads access memory of this one under locks of that one; else NULL. No lock.
- */
-static struct soft_ep *other_end(struct soft_ia *ia, uint32_t index)
+/* The other end of a connection between two adapters of this process: its threads access memory of this one under its locks. */
+struct other_end {
+	const struct soft_arena *arena;
+	uint32_t index;
+};
+
+/* Returns true if the endpoint has such a connection. ia.lock */
+static bool has_other_end(const struct soft_ia *ia, const struct soft_ep *ep, struct other_end *end)
 {
-	const struct soft_arena *arena = NULL;
-	const struct soft_ep *ep;
-	uint32_t rindex = 0;
+	if (!ep || !ep->rport || !ep->peer->self || ep->peer->arena == ia->arena)
+		return false;
+	*end = (struct other_end){ ep->peer->arena, ep->rindex };
+	return true;
+}
+
+/* Returns false if no endpoint from *index on has one; else *index is behind that, and *ep its other end, or NULL. No lock. */
+static bool next_other_end(struct soft_ia *ia, uint32_t *index, const struct soft_ep **ep)
+{
+	struct other_end end = { 0 };
+	bool found = false;
 
 	datp_lock(&ia->lock);
-	ep = soft_port_ep(ia, index);
-	if (ep && ep->rport && ep->peer->self && ep->peer->arena != ia->arena) {
-		arena = ep->peer->arena;
-		rindex = ep->rindex;
-	}
+	while (*index < ia->port_next && !found)
+		found = has_other_end(ia, soft_port_ep(ia, (*index)++), &end);
 	datp_unlock(&ia->lock);
-	return arena ? soft_ia_ep_of(arena, rindex) : NULL;
+	*ep = found ? soft_ia_ep_of(end.arena, end.index) : NULL;
+	return found;
 }
 
-/*
- * Returns soft_ep.at_work, which is odd while a thread of this process accesses memory for the endpoint. Sequentially consistent,
- * and after a load of the execution lock or datp_bias_fence(): see soft_work_begin_with_lock().
- */
-static uint32_t work_of(const struct soft_ep *ep)
+static void other_note(struct soft_other_work *other, const struct soft_ep *ep)
 {
-	return __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
+	other->ep = ep;
+	if (!ep)
+		return;
+	datp_bias_fence(); /* see soft_work_begin_with_lock() */
+	other->at_work = __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
 }
 
-static bool work_has_ended(const struct soft_ep *ep, uint32_t work)
+void soft_other_look(struct soft_other_work *other, struct soft_ia *ia, const struct soft_ep *ep)
+{
+	struct other_end end = { 0 };
+	bool has;
+
+	datp_lock(&ia->lock);
+	has = has_other_end(ia, ep, &end);
+	datp_unlock(&ia->lock);
+	other_note(other, has ? soft_ia_ep_of(end.arena, end.index) : NULL);
+}
+
+bool soft_other_has_ended(const struct soft_other_work *other)
 {
 	/* acquire: makes its last accesses come before what the caller does next */
-	return !(work & 1) || __atomic_load_n(&ep->at_work, __ATOMIC_ACQUIRE) != work;
+	return !other->ep || !(other->at_work & 1) || __atomic_load_n(&other->ep->at_work, __ATOMIC_ACQUIRE) != other->at_work;
 }
 
 /* Waits for threads that work for other adapters of this process on what is being freed, without a bound. No lock. */
 static void quiesce_other_adapters(struct soft_ia *ia)
 {
-	bool fenced = false;
+	const struct soft_ep *ep;
+	uint32_t index = 0;
 
-	/* relaxed: an endpoint that comes later finds the region dead */
-	for (uint32_t i = 0; i < atomic_load_explicit(&ia->port_next, memory_order_relaxed); i++) {
-		const struct soft_ep *ep = other_end(ia, i);
-		uint32_t work;
+	while (next_other_end(ia, &index, &ep)) {
+		struct soft_other_work other;
 
-		if (!ep)
-			continue;
-		if (!fenced)
-			datp_bias_fence();
-		fenced = true;
-		work = work_of(ep);
-		for (unsigned int n = 1; !work_has_ended(ep, work); n++)
+		other_note(&other, ep);
+		for (unsigned int n = 1; !soft_other_has_ended(&other); n++)
 			soft_exec_nap(n);
 	}
 }
 
 /*
- * Returns true if no thread of this process that works for the endpoint touches what is freed. `freed`: NULL if the record of what
- * it copies does not name that. This does not sleep, so a thread that does not run now is taken for one that does.
+ * Returns true if no thread of this process that works for the endpoint touches what was made invalid before the mark `since`.
+ * `freed`: NULL if the record of what it copies does not name that. What is under way at the mark is waited for once, however often
+ * the thread begins anew.
  */
-static bool own_is_quiet(const struct soft_ep *ep, const struct soft_freed *freed)
+static bool own_is_quiet(const struct soft_ep *ep, const struct soft_freed *freed, uint32_t since)
 {
-	uint32_t work = work_of(ep);
+	/* acquire: if this access began after the mark, the one before it has ended */
+	uint32_t mark = __atomic_load_n(&ep->work_mark, __ATOMIC_ACQUIRE);
 	bool initiator;
 
-	for (unsigned int n = 0; n < WORK_SPINS; n++)
-		if (work_has_ended(ep, work) || (freed && soft_copying_spares(&ep->copying, freed, &initiator)))
-			return true;
-		else if (soft_copying_stands(&ep->copying))
-			return false;
-	return false;
+	/* sequentially consistent, and after a load of the execution lock: see soft_work_begin_with_lock() */
+	return (int32_t)(mark - since) >= 0 || !(__atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST) & 1) ||
+	       (freed && soft_copying_spares(&ep->copying, freed, &initiator));
 }
 
-/* The same for threads that work for other adapters of this process. No lock of an adapter. */
-static bool other_adapters_are_quiet(struct soft_ia *ia)
+/* Waits for threads that execute requests for this adapter, each once, without a bound. No lock. */
+static void quiesce_works(struct soft_ia *ia, const struct soft_freed *freed)
 {
-	for (uint32_t i = 0; i < atomic_load_explicit(&ia->port_next, memory_order_relaxed); i++) {
-		const struct soft_ep *ep = other_end(ia, i);
+	uint32_t since = soft_work_mark();
+	const struct soft_ep *ep;
 
-		if (ep && !own_is_quiet(ep, NULL))
+	datp_bias_fence(); /* see soft_work_begin_with_lock() */
+	datp_lock(&ia->lock);
+	for (uint32_t i = 0; i < ia->port_next; i++)
+		/* if the connection has ended meanwhile, so have its accesses */
+		for (unsigned int n = 1; (ep = soft_port_ep(ia, i)) && ep->rport &&
+					 !own_is_quiet(ep, ep->peer->self ? NULL : freed, since); n++) {
+			datp_unlock(&ia->lock);
+			soft_exec_nap(n);
+			datp_lock(&ia->lock);
+		}
+	datp_unlock(&ia->lock);
+}
+
+/* own_is_quiet() for threads that work for other adapters of this process. No lock of an adapter. */
+static bool other_adapters_are_quiet(struct soft_ia *ia, uint32_t since)
+{
+	const struct soft_ep *ep;
+	uint32_t index = 0;
+
+	while (next_other_end(ia, &index, &ep))
+		if (ep && !own_is_quiet(ep, NULL, since))
 			return false;
-	}
 	return true;
 }
 
@@ -440,7 +471,7 @@ static struct soft_freed freed_of(const struct soft_ia *ia, uint32_t context)
 	return freed;
 }
 
-void soft_mr_quiesce(struct soft_ia *ia, uint32_t context)
+void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool receives)
 {
 	/*
 	 * The IA's lock keeps the endpoints' connections as they are. This does not hold it while
@@ -455,6 +486,10 @@ void soft_mr_quiesce(struct soft_ia *ia, uint32_t context)
 	soft_fence();
 	quiesce_other_adapters(ia); /* first: what the execution locks say of these is awaited for a bound only */
 	quiesce_execs(ia, &freed);
+	if (!receives) {
+		quiesce_works(ia, &freed);
+		return;
+	}
 	datp_lock(&ia->lock);
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		const struct soft_ep *ep = atomic_load_explicit(&ia->ports[i], memory_order_relaxed);
@@ -496,12 +531,13 @@ static bool exec_quiet_locked(struct soft_ia *ia, struct soft_ep *ep, const stru
  * a long transfer; and two sides that execute messages that invalidate windows, to each other's SRQs, would each find the other
  * one's execution lock held with a bind behind the message, and put off both receives.
  */
-static bool mr_quiet(const struct soft_ep *self, uint32_t context, bool late, const struct soft_ep *over,
+static bool mr_quiet(const struct soft_ep *self, uint32_t context, uint32_t since, bool late, const struct soft_ep *over,
 		     const struct soft_ep *ended, bool *here)
 {
 	struct soft_ia *ia = soft_ia(self->base.obj.ia);
-	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT;
+	bool quiet = SOFT_MR_INDEX(context) < SOFT_MR_COUNT, others = false;
 	struct soft_freed freed;
+	struct other_end end = { 0 };
 	uint64_t walk;
 
 	if (!quiet) /* a peer has made up the context */
@@ -520,25 +556,26 @@ static bool mr_quiet(const struct soft_ep *self, uint32_t context, bool late, co
 		theirs = (struct queue){ ep->rport, &ep->rlayout, false, false, walk };
 		quiet = exec_quiet_locked(ia, ep, &ours, context, late, here) && quiet;
 		quiet = (ep == over || exec_quiet_locked(ia, ep, &theirs, context, late, here)) && quiet;
-		if (ep != self && !own_is_quiet(ep, ep->peer->self ? NULL : &freed)) {
+		others = others || has_other_end(ia, ep, &end);
+		if (ep != self && !own_is_quiet(ep, ep->peer->self ? NULL : &freed, since)) {
 			*here = true;
 			quiet = false;
 		}
 	}
 	datp_unlock(&ia->lock);
-	if (quiet && !other_adapters_are_quiet(ia)) {
+	if (quiet && others && !other_adapters_are_quiet(ia, since)) {
 		*here = true;
 		quiet = false;
 	}
 	return quiet;
 }
 
-bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, bool late, bool *here)
+bool soft_mr_quiet(struct soft_ep *ep, uint32_t context, uint32_t since, bool late, bool *here)
 {
-	return mr_quiet(ep, context, late, NULL, ep->open ? NULL : ep, here);
+	return mr_quiet(ep, context, since, late, NULL, ep->open ? NULL : ep, here);
 }
 
-bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, bool late, bool *here)
+bool soft_mr_quiet_invalidated(struct soft_ep *ep, uint32_t context, uint32_t since, bool late, bool *here)
 {
-	return mr_quiet(ep, context, late, ep, NULL, here);
+	return mr_quiet(ep, context, since, late, ep, NULL, here);
 }

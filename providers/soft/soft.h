@@ -251,9 +251,16 @@ struct soft_exec_watch {
 	uint32_t at_work;
 };
 
+/* What a thread of this process that serves another adapter worked on at a look; quiesce.h. */
+struct soft_other_work {
+	const struct soft_ep *ep; /* NULL: there is none */
+	uint32_t at_work;
+};
+
 /* The teardown of a connection, which waits until the peer has released both execution locks. teardown.c */
 struct soft_teardown {
 	struct soft_exec_watch watch[2];
+	struct soft_other_work other; /* awaited without a deadline, as threads of this adapter are */
 	uint64_t until, looked; /* the deadline of this wait; bound.h */
 	DAT_EVENT_NUMBER peer_event; /* the event for the peer; 0: none */
 	DAT_EVENT_NUMBER why;  /* the event for libdatp; 0: none */
@@ -284,6 +291,7 @@ struct soft_known {
  */
 struct soft_wait {
 	uint64_t until; /* 0: nothing is withheld */
+	uint32_t since; /* soft_work_mark() at the first look; 0: there was none */
 	bool last;
 };
 
@@ -415,7 +423,8 @@ struct soft_ep {
 
 	/* generation of the connection whose peer has lost the right to touch our memory, because it did not answer */
 	_Atomic uint32_t revoked;
-	uint32_t at_work;	/* odd: a thread of ours executes requests. EP lock; see exec.c */
+	uint32_t at_work;	/* odd: a thread of ours executes requests. EP lock; see exec.h */
+	uint32_t work_mark;	/* the last mark when that thread began. EP lock; see exec.h */
 	/*
 	 * Generation of the connection for which our bounce thread copies, or 0. Peers cannot write
 	 * to it, so the bounce thread relies on it; bounce.c

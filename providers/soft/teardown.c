@@ -16,8 +16,9 @@
 #include "owed.h"
 #include "peer.h"
 #include "port.h"
-#include "progress.h"
 #include "polling.h"
+#include "progress.h"
+#include "quiesce.h"
 #include "recv.h"
 #include "send.h"
 #include "setup.h"
@@ -115,6 +116,7 @@ static void teardown_look(struct soft_ep *ep)
 {
 	soft_exec_look(&ep->teardown.watch[0], ep, ep->rport);
 	soft_exec_look(&ep->teardown.watch[1], ep, ep->port);
+	soft_other_look(&ep->teardown.other, soft_ia(ep->base.obj.ia), ep);
 }
 
 /* Returns true if all accesses that teardown_look() has noted have ended. */
@@ -122,15 +124,17 @@ static bool teardown_is_quiet(const struct soft_ep *ep)
 {
 	const struct soft_exec_watch *w = ep->teardown.watch;
 
-	if (soft_exec_own_works(&w[0]))
+	if (soft_exec_own_works(&w[0]) || !soft_other_has_ended(&ep->teardown.other))
 		return false;
 	/* a peer that has died accesses nothing, even if a shared word still says that it holds the execution lock */
 	return (soft_exec_let_go(&w[0]) && soft_exec_let_go(&w[1])) || soft_peer_lost(ep->peer);
 }
 
-/* Waits until these accesses have ended. Returns false if one of them still goes on at the time `until`. */
+/* Waits until these accesses have ended. Returns false if one of a peer still goes on at the time `until`. */
 static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 {
+	for (unsigned int n = 1; !soft_other_has_ended(&ep->teardown.other); n++)
+		soft_exec_nap(n);
 	return soft_exec_wait(ep, ep->rport, ep->peer, NULL, until) &&
 	       soft_exec_wait(ep, ep->port, ep->peer, NULL, until);
 }
@@ -502,7 +506,9 @@ static void teardown_go_on(struct soft_ep *ep)
 	if (!datp_loop_inside(&ia->base)) {
 		quiet = teardown_settle_in_time(ep, quiet);
 		(void)teardown_drain(ep);
-	} else if ((!(quiet && teardown_deliver(ep, false)) && soft_now_ms() < ep->teardown.until) || !teardown_drain(ep)) {
+	} else if ((!(quiet && teardown_deliver(ep, false)) &&
+		    (soft_now_ms() < ep->teardown.until || !soft_other_has_ended(&ep->teardown.other))) ||
+		   !teardown_drain(ep)) {
 		ep->teardown.waits = true;
 		ep->teardown.next = ia->teardowns;
 		ia->teardowns = ep;
@@ -578,7 +584,7 @@ bool soft_teardowns_serve(struct soft_ia *ia)
 
 		next = ep->teardown.next;
 		if (!(quiet && teardown_deliver(ep, false)) &&
-		    !soft_bound_over(&ep->teardown.until, &ep->teardown.looked))
+		    (!soft_bound_over(&ep->teardown.until, &ep->teardown.looked) || !soft_other_has_ended(&ep->teardown.other)))
 			continue;
 		if (!teardown_drain(ep))
 			continue;

@@ -16,6 +16,7 @@
 #include "withheld.h"
 #include "bounce.h"
 #include "bound.h"
+#include "exec.h"
 #include "quiesce.h"
 #include "tick.h"
 #include "window.h"
@@ -36,6 +37,14 @@ static struct look look_at(const struct soft_ia *ia, const struct soft_wait *wai
 {
 	return (struct look){ .take = late || wait->last || is_near(wait, soft_bound_rest(ia)),
 			      .late = late || (wait->last && is_near(wait, 0)) };
+}
+
+/* Returns the mark of a wait: of its first look, when the window that has ended was invalid. EP lock. */
+static uint32_t mark_of(struct soft_wait *wait)
+{
+	if (!wait->since)
+		wait->since = soft_work_mark();
+	return wait->since;
 }
 
 /* Sets the end of a wait. relaxed: others read it without the lock as a hint. EP lock. */
@@ -75,6 +84,7 @@ static void wait_end_locked(struct soft_ia *ia, struct soft_wait *wait)
 		atomic_fetch_sub_explicit(&ia->binds_wait, 1, memory_order_relaxed);
 	wait_until(wait, 0);
 	wait->last = false;
+	wait->since = 0;
 }
 
 void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_rmr *rmr, uint32_t context, uint64_t len,
@@ -87,6 +97,7 @@ void soft_withheld_begin(struct soft_ep *ep, struct datp_wqe *wqe, struct datp_r
 	ep->withheld.solicited = solicited;
 	wait_until(&ep->withheld.wait, 0);
 	ep->withheld.wait.last = false;
+	ep->withheld.wait.since = 0;
 }
 
 bool soft_withheld_waits(struct soft_ep *ep, bool late)
@@ -95,7 +106,8 @@ bool soft_withheld_waits(struct soft_ep *ep, bool late)
 	struct look look = look_at(ia, &ep->withheld.wait, late);
 	bool here = false;
 
-	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, look.take, &here) || (look.late && (late || !here)))
+	if (soft_mr_quiet_invalidated(ep, ep->withheld.context, mark_of(&ep->withheld.wait), look.take, &here) ||
+	    (look.late && (late || !here)))
 		return false;
 	wait_locked(ia, &ep->withheld.wait, look.take);
 	return true;
@@ -132,7 +144,7 @@ static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool l
 	bool quiet = true;
 
 	while ((quiet || late) && (context = soft_window_ended_by(ia, wqe, &before)))
-		quiet = soft_mr_quiet(ep, context, late, here) && quiet;
+		quiet = soft_mr_quiet(ep, context, mark_of(&ep->bind_wait), late, here) && quiet;
 	return quiet;
 }
 

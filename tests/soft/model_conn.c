@@ -22,6 +22,7 @@
 #include "providers/soft/established.h"
 #include "providers/soft/peer.h"
 #include "providers/soft/port.h"
+#include "providers/soft/quiesce.h"
 #include "providers/soft/setup.h"
 #include "providers/soft/sock.h"
 
@@ -66,5 +67,7 @@ static struct soft_ring *ring_of(const struct soft_peer *peer, uint32_t *mask)
 #define soft_bounce_quiesce(ia)		   ((void)(ia))
 #define soft_port_leave(ep)		   ((void)(ep), ++model_conn.left)
 #define soft_ep_cancel(ep)		   ((void)(ep))
+#define soft_other_look(other, ia, ep)    ((void)(other), (void)(ia), (void)(ep))
+#define soft_other_has_ended(other)	   ((void)(other), true)
 #include "providers/soft/established.c"
 #include "providers/soft/teardown.c"

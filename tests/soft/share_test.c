@@ -18,6 +18,8 @@
 #include "providers/soft/exec.h"
 #include "providers/soft/share.h"
 
+uint32_t soft_last_mark = 1; /* for soft_work_begin() in this program; the plugin has its own */
+
 #define SIZE ((size_t)256 << 10)
 #define SKEW ((size_t)8192 + 40) /* the region begins somewhere within the file */
 #define NAME "opendat-share-test"

@@ -133,7 +133,7 @@ static void forge(void *arg)
 
 /* ------------------------------------------------------------------ a peer that is late again and again */
 
-enum { LATE_CELLS = 24, LATE_MS = 80 }; /* the bound is 100 ms */
+enum { LATE_CELLS = 24, LATE_MS = 80, PAUSE_MS = 20 }; /* the bound is 100 ms */
 
 static struct seen {
 	_Atomic uint32_t cells; /* so many are done */
@@ -188,6 +188,30 @@ static void publish_late(void *arg)
 	for (uint32_t i = 0; i < LATE_CELLS; i++)
 		at[i] = hostile_reserve(&h);
 	late_each_time(&h, at, publish_void);
+}
+
+/* Reserves one cell at a time, publishes it late, and has nothing reserved for a moment before the next one. */
+static void publish_late_with_pauses(void *arg)
+{
+	struct hostile h;
+	uint64_t qual;
+
+	(void)arg;
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(&h, qual);
+	check_await(CHECK_PARENT);
+	check_signal(CHECK_PARENT);
+	while (!atomic_load(&seen->over)) {
+		uint64_t position = hostile_reserve(&h);
+
+		nanosleep(&(struct timespec){ .tv_nsec = LATE_MS * 1000000L }, NULL);
+		publish_void(&h, 0, position);
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
+		atomic_fetch_add(&seen->cells, 1);
+	}
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
 }
 
 /* Says that it executes its messages, which keep their places in the ring, and fills each receive late. */
@@ -633,6 +657,26 @@ static void cells_that_are_each_late_stop_nobody_for_long(void)
 	last_messages_do_not_wait_for(publish_late);
 }
 
+/* The pauses do not make up for what comes before and after them: the attacker's connection ends. */
+static void cells_that_are_late_with_pauses_between_cost_the_connection(void)
+{
+	DAT_EVENT event;
+
+	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(seen != MAP_FAILED);
+	suffer_from(publish_late_with_pauses, NULL, POLLS);
+	while (api_state(victim.held) == DAT_EP_STATE_CONNECTED && atomic_load(&seen->cells) < LATE_CELLS)
+		if (dat_evd_dequeue(victim.recv, &event) == DAT_SUCCESS) /* the attacker's connection has ended */
+			CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, HELD);
+	CHECK(atomic_load(&seen->cells) < LATE_CELLS);
+	API_CONN_OVER(victim.connect, victim.held);
+	answer_messages();
+	atomic_store(&seen->over, true);
+	check_signal(victim.holder);
+	check_join(victim.holder);
+	end_all();
+}
+
 static void messages_that_are_each_late_stop_nobody_for_long(void)
 {
 	last_messages_do_not_wait_for(execute_late);
@@ -647,6 +691,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(many_reservations_of_one_stop_nobody),
 	CHECK_TEST(ring_that_was_moved_stops_nobody),
 	CHECK_TEST(cells_that_are_each_late_stop_nobody_for_long),
+	CHECK_TEST(cells_that_are_late_with_pauses_between_cost_the_connection),
 	CHECK_TEST(messages_that_are_each_late_stop_nobody_for_long),
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
 	CHECK_TEST(queue_may_be_freed_while_a_cell_is_skipped),

@@ -299,9 +299,19 @@ static void soft_evd_free(struct datp_evd *base)
 	datp_bias_fini(&soft_evd(base)->poll_bias, &base->poll_lock);
 }
 
+/* Every poll of the program begins here. */
 static bool soft_evd_pending(struct datp_evd *evd)
 {
-	return soft_cq_pending(&soft_evd(evd)->cq);
+	struct soft_cq *cq = &soft_evd(evd)->cq;
+	bool pending = soft_cq_pending(cq);
+
+	/*
+	 * relaxed: it only decides who takes the poll lock first. A thread that polls without pause sees what it has set itself;
+	 * what it misses of another thread, it sees at a later poll
+	 */
+	if (__builtin_expect(pending && atomic_load_explicit(&cq->turn, memory_order_relaxed), 0))
+		soft_cq_give_turn(cq);
+	return pending;
 }
 
 static bool soft_evd_arm(struct datp_evd *base, enum datp_arm arm, bool solicited_only)

@@ -59,11 +59,20 @@ bool soft_ep_try_slow(struct soft_ep *ep)
 
 bool soft_cq_try(struct soft_cq *cq)
 {
-	if (datp_trylock(soft_cq_lock(cq)))
-		return true;
-	if (datp_loop_inside(&cq->ia->base))
-		return try_for_a_moment(cq->ia, soft_cq_lock(cq), NULL);
-	datp_lock(soft_cq_lock(cq));
+	_Atomic uint32_t *lock = soft_cq_lock(cq);
+
+	if (!datp_trylock(lock)) {
+		if (!datp_loop_inside(&cq->ia->base)) {
+			datp_lock(lock);
+			return true;
+		}
+		if (!try_for_a_moment(cq->ia, lock, NULL)) {
+			datp_turn_want(lock);
+			return false;
+		}
+	}
+	if (datp_turn_is_wanted(lock) && datp_loop_inside(&cq->ia->base))
+		datp_turn_had(lock);
 	return true;
 }
 

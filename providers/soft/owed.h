@@ -30,7 +30,8 @@ static inline void soft_ep_leave(struct soft_ep *ep)
 
 /*
  * As soft_ep_try(), for the poll lock of a queue: its holder may wait for the lock of an endpoint, or make such a copy. On the
- * service thread this returns false if the lock is not free within a moment.
+ * service thread this returns false if the lock is not free within a moment. Then that thread wants the lock, and a poll that has
+ * executed requests of peers is followed by no other one before it has had a chance to take it (polling.c).
  */
 bool soft_cq_try(struct soft_cq *cq);
 

@@ -5,6 +5,11 @@
  * Invariant: a poll of the program ends when it has executed requests of peers for POLL_BYTES of the ready list, and as much for
  * the cells, whatever peers have left there, over however many connections. The next poll goes on where this one has ended, so
  * every port and every cell gets its turn. When the queue is drained for another reason, all of it is taken.
+ *
+ * A program that polls without pause frees the poll lock for a moment only, and peers decide for how long each poll has it. So
+ * after a poll that has executed requests of peers the next one does not begin before the service thread, if it has tried the lock
+ * in vain, has had it, or a few milliseconds have passed. That thread needs the lock for what other peers wait for, the ends of
+ * connections for instance.
  */
 #include "polling.h"
 #include "coop.h"
@@ -333,7 +338,19 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 	} while (again && !n && !enough && left && --left);
 	if (__builtin_expect(enough && !n, 0))
 		poll_later(cq);
+	/* relaxed: a hint, see soft_evd_pending() */
+	if (__builtin_expect((by_ready || by_cells) && datp_turn_is_wanted(soft_cq_lock(cq)), 0))
+		atomic_store_explicit(&cq->turn, true, memory_order_relaxed);
 	return n;
+}
+
+void soft_cq_give_turn(struct soft_cq *cq)
+{
+	/* an agent of the program may poll on the service thread itself */
+	if (!datp_loop_inside(&cq->ia->base))
+		datp_turn_give(soft_cq_lock(cq));
+	/* afterwards, so that another thread that polls waits as well. relaxed: what a poll has just set, a later one sets again */
+	atomic_store_explicit(&cq->turn, false, memory_order_relaxed);
 }
 
 int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n)

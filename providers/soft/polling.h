@@ -14,6 +14,8 @@ static inline void soft_cq_count(struct soft_cq *cq, struct soft_ep *ep)
 
 /* Op. */
 int soft_evd_poll(struct datp_evd *evd, struct datp_completion *out, int n);
+/* Lets the service thread have the poll lock, if it has tried that in vain; waits for it for a few milliseconds. No lock. */
+void soft_cq_give_turn(struct soft_cq *cq);
 
 /*
  * Serves the ports that say they are on the ready list of a queue, said so at the last look

@@ -136,6 +136,7 @@ struct soft_cq {
 	uint64_t place_put_off; /* the position after the last cell that was hidden for the progress thread. Poll lock */
 	bool place_held;       /* by the service thread, which could not have the EP lock. Poll lock; a hint without it */
 	_Atomic bool again;    /* the service thread is to take what is there */
+	_Atomic bool turn;     /* a hint: the next poll lets the service thread have the poll lock first. polling.c */
 	bool closing;	       /* the service thread leaves it alone; soft_ia.lock */
 	uint32_t busy;	       /* the service thread uses it, so it must not be freed; soft_ia.lock */
 	uint32_t round;	       /* the last round of the service thread that saw it; soft_ia.lock */

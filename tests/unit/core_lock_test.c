@@ -9,10 +9,12 @@
 
 #define TURNS	50
 #define TURN_MS 100 /* for how long a thread is awaited */
+#define GIVE_MS 3   /* and one that does not sleep */
 
 static _Atomic uint32_t lock;
 static _Atomic pid_t sleeper;
 static _Atomic bool leaves;
+static _Atomic int taken;
 
 static void *take_and_keep(void *arg)
 {
@@ -85,9 +87,75 @@ static void nobody_is_awaited_if_nobody_sleeps(void)
 	CHECK_EQ_INT(lock, LOCK_FREE);
 }
 
+/* It has had its turn when it has the lock, and comes again when it has tried in vain once more. */
+static void nobody_is_awaited_who_has_had_a_turn(void)
+{
+	uint64_t began = check_now_ms();
+
+	for (int i = 0; i < TURNS; i++) {
+		datp_turn_want(&lock);
+		CHECK(datp_turn_is_wanted(&lock));
+		datp_turn_had(&lock);
+		CHECK(!datp_turn_is_wanted(&lock));
+		datp_turn_give(&lock);
+	}
+	CHECK(check_now_ms() - began < TURNS * GIVE_MS);
+}
+
+static void thread_that_does_not_come_is_awaited_once(void)
+{
+	uint64_t began = check_now_ms();
+
+	datp_turn_want(&lock);
+	datp_turn_give(&lock);
+	CHECK(check_now_ms() - began >= GIVE_MS - 1);
+	CHECK(!datp_turn_is_wanted(&lock));
+}
+
+static void *want_and_take(void *arg)
+{
+	while (!leaves) {
+		if (datp_trylock(&lock)) {
+			datp_turn_had(&lock);
+			atomic_fetch_add(&taken, 1);
+			datp_unlock(&lock);
+		} else {
+			datp_turn_want(&lock);
+		}
+		check_nap();
+	}
+	return arg;
+}
+
+/* The holder has the lock nearly all the time, and the other thread does not sleep on it. */
+static void thread_that_tries_gets_the_lock(void)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	pthread_t thread;
+
+	leaves = false;
+	taken = 0;
+	datp_lock(&lock);
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, want_and_take, NULL), 0);
+	while (taken < TURNS && check_now_ms() < until) {
+		check_nap();
+		datp_unlock(&lock);
+		datp_turn_give(&lock);
+		datp_lock(&lock);
+	}
+	CHECK_EQ_INT(taken >= TURNS, 1);
+	datp_unlock(&lock);
+	leaves = true;
+	pthread_join(thread, NULL);
+	datp_turn_had(&lock);
+}
+
 static const struct check_test tests[] = { CHECK_TEST(sleeper_gets_the_lock_before_its_holder_takes_it_again),
 					   CHECK_TEST(sleeper_that_leaves_at_once_is_awaited_no_longer),
-					   CHECK_TEST(nobody_is_awaited_if_nobody_sleeps), CHECK_END };
+					   CHECK_TEST(nobody_is_awaited_if_nobody_sleeps),
+					   CHECK_TEST(nobody_is_awaited_who_has_had_a_turn),
+					   CHECK_TEST(thread_that_does_not_come_is_awaited_once),
+					   CHECK_TEST(thread_that_tries_gets_the_lock), CHECK_END };
 
 static const struct check_suite suite = { .name = "libdatp locks", .tests = tests };
 

@@ -5,6 +5,7 @@
  */
 #include "lock.h"
 #include "turn.h"
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,14 +15,18 @@
 #define LOCK_SPINS 100
 #endif
 
-#define TURN_NS	    100000000 /* how long a thread that was woken is awaited */
-#define TURN_NAP_NS 50000
+#define TURN_NS	     100000000 /* how long a thread that was woken is awaited */
+#define TURN_NAP_NS  50000
+#define TURN_GIVE_NS 3000000 /* how long a thread is awaited that tries now and then */
 
 /*
  * Count how often a thread that had slept has acquired a lock. Several locks may have one of these; then a thread that waits for
  * such a turn goes on too early, once.
  */
 static _Atomic uint32_t turns[64];
+
+/* 1: a thread that may not sleep on a lock has tried it in vain. As many locks have one of these. */
+static _Atomic uint32_t wants[64];
 
 static inline void relax(void)
 {
@@ -38,6 +43,11 @@ static long futex(_Atomic uint32_t *word, int op, uint32_t value)
 static _Atomic uint32_t *turns_of(const _Atomic uint32_t *lock)
 {
 	return &turns[((uintptr_t)lock >> 6) % (sizeof turns / sizeof *turns)];
+}
+
+static _Atomic uint32_t *wants_of(const _Atomic uint32_t *lock)
+{
+	return &wants[((uintptr_t)lock >> 6) % (sizeof wants / sizeof *wants)];
 }
 
 /* Changes the word from one value to another. acquire: as in datp_lock() */
@@ -119,4 +129,39 @@ DATP_API void datp_unlock_in_turn(_Atomic uint32_t *lock)
 	while (atomic_load_explicit(turns_of(lock), memory_order_relaxed) == before && clock_ns() < until)
 		/* not nanosleep(), at which a thread may be cancelled */
 		syscall(SYS_futex, turns_of(lock), FUTEX_WAIT_PRIVATE, before, &nap, NULL, 0);
+}
+
+/*
+ * All accesses to `wants` are relaxed. The word only says how long somebody waits, and that at most for TURN_GIVE_NS: if a thread
+ * sees too late that a lock is wanted, the next one sees it. What the lock protects is passed on by the lock itself. No wake-up is
+ * lost, because the kernel compares the word with 1 before a thread sleeps, and whoever changes it to 0 wakes afterwards.
+ */
+DATP_API void datp_turn_want(_Atomic uint32_t *lock)
+{
+	atomic_store_explicit(wants_of(lock), 1, memory_order_relaxed);
+}
+
+DATP_API bool datp_turn_is_wanted(const _Atomic uint32_t *lock)
+{
+	return atomic_load_explicit(wants_of(lock), memory_order_relaxed);
+}
+
+DATP_API void datp_turn_had(_Atomic uint32_t *lock)
+{
+	if (datp_turn_is_wanted(lock) && atomic_exchange_explicit(wants_of(lock), 0, memory_order_relaxed))
+		futex(wants_of(lock), FUTEX_WAKE, INT_MAX);
+}
+
+DATP_API void datp_turn_give(_Atomic uint32_t *lock)
+{
+	int64_t now = clock_ns(), until = now + TURN_GIVE_NS;
+
+	/* not nanosleep(), as above */
+	for (; datp_turn_is_wanted(lock) && now < until; now = clock_ns()) {
+		const struct timespec rest = { .tv_nsec = until - now };
+
+		syscall(SYS_futex, wants_of(lock), FUTEX_WAIT_PRIVATE, 1, &rest, NULL, 0);
+	}
+	/* others who wait here go on, too */
+	datp_turn_had(lock);
 }

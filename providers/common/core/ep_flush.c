@@ -8,6 +8,7 @@
 
 #include "ep.h"
 #include "providers/common/base/bias.h"
+#include "providers/common/base/turn.h"
 #include "srq.h"
 
 #define MOMENT_US 1000 /* a thread that takes events rarely has a poll lock for longer */
@@ -131,12 +132,18 @@ bool ep_poll_try(struct datp_ep *ep)
 	/* the ends that are put off are tried again together, so they share the moment */
 	until = datp_clock_us() + MOMENT_US / (1 + ia->put_off);
 	while (!poll_trylock(evds, n)) {
-		if (datp_clock_us() >= until)
+		if (datp_clock_us() >= until) {
+			/* it needs both, and is not told which one it could not have */
+			for (int i = 0; i < n; i++)
+				datp_turn_want(&evds[i]->poll_lock);
 			return false;
+		}
 		sched_yield();
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		datp_turn_had(&evds[i]->poll_lock);
 		evd_drain_locked(evds[i]);
+	}
 	return true;
 }
 

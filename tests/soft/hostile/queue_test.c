@@ -105,6 +105,9 @@ struct target {
 };
 
 static _Atomic bool frozen; /* the service thread does nothing, so no other thread executes what the program leaves */
+static _Atomic bool thaws;  /* it goes on when one more request has been executed than so many */
+static _Atomic uint32_t thaws_from;
+static uint32_t executed(int n);
 
 int epoll_wait(int fd, struct epoll_event *events, int most, int ms)
 {
@@ -113,7 +116,7 @@ int epoll_wait(int fd, struct epoll_event *events, int most, int ms)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "epoll_wait");
 	n = real(fd, events, most, ms);
-	while (atomic_load(&frozen))
+	while (atomic_load(&frozen) && !(atomic_load(&thaws) && executed(1) != atomic_load(&thaws_from)))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	return n;
 }
@@ -131,7 +134,10 @@ static void publish_done(struct hostile *h, uint32_t msg)
 	soft_ring_publish_done(cell, position, h->theirs.my_port, h->theirs.my_gen, msg);
 }
 
-/* Leaves RDMA Writes, each of all its memory several times, and cells that have the victim look for them. */
+/*
+ * Leaves RDMA Writes, each of all its memory several times, and cells that have the victim look for them. It fills all entries, for
+ * more requests of that kind.
+ */
 static void leave_much(void *arg)
 {
 	uint64_t where = victim_is_at();
@@ -142,7 +148,7 @@ static void leave_much(void *arg)
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, where);
 	check_get(CHECK_PARENT, &target, sizeof(target));
-	for (uint32_t i = 0; i < REQUESTS; i++) {
+	for (uint32_t i = 0; i <= h.own.layout.sq_mask; i++) {
 		struct soft_sqe *e = soft_port_sqe(h.own.port, &h.own.layout, i);
 
 		*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE, .n = PARTS, .len = LONG };
@@ -320,6 +326,83 @@ static void a_cno_does_not_have_a_call_execute_more(void)
 	CHECK_DAT(dat_cno_free(cno), DAT_SUCCESS);
 }
 
+/* ------------------------------------------------------------------ much to execute, and others */
+
+enum { ENDS = 5, POLLS = 20 }; /* the polls that the end of a connection may take on average */
+
+/* Connects two endpoints of the victim, one of which has the queue where the peer's requests are found. */
+static void pair_make(struct api_pair *pair)
+{
+	*pair = (struct api_pair){ .a.ep = DAT_HANDLE_NULL };
+	end_make(&pair->a);
+	api_end_make(&pair->b, NULL);
+	api_pair_meet(pair);
+}
+
+/* The peer leaves more, and says so. */
+static void leave_more(void)
+{
+	struct soft_ep *ep = (struct soft_ep *)ends[0].ep;
+
+	atomic_store(&ep->rport->sq_posted, atomic_load(&ep->rport->sq_done) + REQUESTS);
+	(void)soft_ring_mark_ready(((struct soft_evd *)victim.end.recv)->cq.ring, ep->port, ep->index, SOFT_SIDE_RECV);
+}
+
+static bool all_is_executed(void)
+{
+	struct soft_port *port = ((struct soft_ep *)ends[0].ep)->rport;
+
+	return atomic_load(&port->sq_done) == atomic_load(&port->sq_posted);
+}
+
+/* Polls until the end of a connection is reported. *left is how many polls more may execute requests. Returns whether it was. */
+static bool ends_beside_polls(const struct api_end *end, int *left)
+{
+	uint64_t until = check_now_ms() + check_patience_ms();
+	DAT_EVENT event;
+
+	while (*left > 0 && check_now_ms() < until) {
+		uint32_t before = executed(1);
+
+		(void)dat_evd_dequeue(victim.end.recv, &event);
+		leave_more();
+		*left -= executed(1) != before;
+		if (dat_evd_dequeue(end->connect, &event) == DAT_SUCCESS)
+			return event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED;
+	}
+	return false;
+}
+
+/*
+ * Each of the polls has the queue's lock for long, and hardly any time passes between two of them. The service thread learns of
+ * each end during a poll.
+ */
+static void polls_do_not_keep_other_connections_from_ending(void)
+{
+	struct api_pair pairs[ENDS];
+	int left = ENDS * POLLS;
+	bool ended = true;
+
+	peers_leave_much(1, 0);
+	atomic_store(&frozen, false);
+	for (int i = 0; i < ENDS; i++)
+		pair_make(&pairs[i]);
+	leave_more();
+	for (int i = 0; i < ENDS && ended; i++) {
+		CHECK_SOON(all_is_executed());
+		atomic_store(&thaws_from, executed(1));
+		atomic_store(&thaws, true);
+		atomic_store(&frozen, true);
+		REQUIRE_DAT(dat_ep_disconnect(pairs[i].b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		leave_more();
+		ended = ends_beside_polls(&pairs[i].a, &left);
+		atomic_store(&frozen, false);
+		atomic_store(&thaws, false);
+	}
+	CHECK(ended);
+	peers_end(1);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(hidden_request_of_a_strict_adapter_ends_the_connection),
 	CHECK_TEST(disconnect_does_not_wait_for_a_request_that_was_not_posted),
@@ -330,6 +413,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(calls_execute_all_for_an_endpoint_with_an_srq),
 	CHECK_TEST(connections_do_not_have_a_call_execute_more),
 	CHECK_TEST(a_cno_does_not_have_a_call_execute_more),
+	CHECK_TEST(polls_do_not_keep_other_connections_from_ending),
 	CHECK_END
 };
 

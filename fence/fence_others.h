@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A full fence that other threads are made to execute, by membarrier(). Inlined into libdatp and
- * the soft provider; the process has to register for it before. Invariant: afterwards the others
+ * A full fence that other threads are made to execute, by membarrier(). Inlined into libdatp, libvipl
+ * and the soft provider; the process has to register for it before. Invariant: afterwards the others
  * have executed the fence, or so much time has passed that none of their stores is delayed any
  * more.
  */

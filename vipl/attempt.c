@@ -226,7 +226,9 @@ static void ended_locked(struct vi *vi)
 		herald_end(vi, !vi->broken);
 	vi->state = VIP_STATE_ERROR;
 	vi->feeding = false;
-	queue_flush(&vi->recvq, false);
+	/* mostly there are none; then the end of one connection does not wait for a thread that polls the queue of others, too */
+	if (queue_has_staged(&vi->recvq))
+		queue_flush(&vi->recvq, false);
 }
 
 /*
@@ -240,10 +242,8 @@ void vi_stand_locked(struct vi *vi)
 		ended_locked(vi);
 }
 
-/* Handles a connection event of the VI's endpoint. */
-void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size)
+static void outcome_locked(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size)
 {
-	pthread_mutex_lock(&vi->lock);
 	vi->broken = number == DAT_CONNECTION_EVENT_BROKEN;
 	if (number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		established_locked(vi, data, size);
@@ -252,8 +252,26 @@ void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t
 	else
 		vi->outcome = number;
 	pthread_cond_broadcast(&vi->changed);
+}
+
+/*
+ * Handles a connection event of an endpoint of the VI; one that the VI does not have any more is ignored. The keeper calls it.
+ * Returns false if the VI cannot be reached now.
+ */
+bool vi_outcome(struct vi *vi, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, const void *data, size_t size)
+{
+	bool settle = false;
+
+	if (!vi_reach(vi))
+		return false;
+	if (vi->ep == ep) {
+		outcome_locked(vi, number, data, size);
+		settle = peer_outcome_locked(vi);
+	}
 	pthread_mutex_unlock(&vi->lock);
-	peer_outcome(vi);
+	if (settle)
+		peer_settle(vi);
+	return true;
 }
 
 /* Cleans up after a connection: resets the endpoint, and flushes what is left in the queues. */

@@ -101,11 +101,15 @@ static bool cq_end(struct cq *cq)
 	bool idle;
 
 	pthread_mutex_lock(&nic->lock);
-	pthread_mutex_lock(&cq->work.lock);
-	idle = cq->users == 0 && !cq->work.leader && cq->work.waiters == 0;
-	if (idle)
-		cq->magic = 0;
-	pthread_mutex_unlock(&cq->work.lock);
+	idle = cq->users == 0;
+	/* no peer can hold up a thread that polls a queue without users */
+	if (idle) {
+		pthread_mutex_lock(&cq->work.lock);
+		idle = !cq->work.leader && cq->work.waiters == 0;
+		if (idle)
+			cq->magic = 0;
+		pthread_mutex_unlock(&cq->work.lock);
+	}
 	if (idle) {
 		for (at = &nic->cqs; *at != cq; at = &(*at)->next)
 			;

@@ -8,6 +8,10 @@
  *
  * Lock order: all_nics > nic->lock > vi->lock > work->lock > nic->mem_lock, herald.lock. None is
  * held while a handler runs, or while a thread sleeps in uDAPL.
+ *
+ * A thread executes copies in uDAPL while it posts, with vi->lock, and while it takes completions, with work->lock. A peer can
+ * hold up such a copy for as long as it lives (SECURITY.md). So neither the keeper nor a thread that has nic->lock waits for
+ * either lock: they use vi_reach(), and try again later. No thread that has nic->mem_lock waits for a copy.
  */
 #ifndef VIPL_IMPL_H
 #define VIPL_IMPL_H
@@ -108,6 +112,7 @@ struct work {
 	pthread_cond_t moved;		/* something was completed, or the leader has left */
 	bool leader;			/* all below: lock */
 	unsigned int waiters;
+	_Atomic bool copying;		/* hand_over() uses memory of the program; written under lock, see wait_for_copies() */
 	struct notice *notices;		/* oldest first */
 	struct work *next_watched;	/* herald.lock */
 	bool watched;			/* herald.lock */
@@ -118,6 +123,8 @@ enum op_phase {
 	OP_POSTED,
 	OP_DONE
 };
+
+enum { RETRY_MS = 10 };			/* after that the keeper tries again what it could not do, see vi_reach() */
 
 /* A descriptor in a queue. Its address, 64 bytes aligned, is the cookie: see work.c. */
 struct op {
@@ -208,6 +215,7 @@ struct vi {
 	bool warned;			/* memory of another tag has been reported to the program */
 	VIP_VI_ATTRIBUTES remote;	/* the peer's, while connected */
 	struct peering peer;
+	_Atomic bool peers;		/* peer.step is not PEER_NONE; written under lock */
 	void *user_data;
 	struct queue sendq;
 	struct queue recvq;
@@ -301,6 +309,8 @@ struct nic {
 	DAT_EVD_HANDLE cm_evd;		/* connection requests, connections, and what wakes the keeper */
 	DAT_CNO_HANDLE cno;
 	pthread_t keeper;
+	struct late *late;		/* this and late_at: used by the keeper only, see keeper.c */
+	uint64_t late_at;
 	_Atomic bool stop;
 	_Atomic bool leaving;		/* the process exits: leave.c */
 	struct herald herald;
@@ -316,7 +326,7 @@ struct nic {
 	bool short_addresses;		/* VIPL_SAFE_REMOTE_ADDR */
 	_Atomic bool violated;		/* a VI is `violated` */
 
-	pthread_mutex_t lock;		/* all below, up to mem_lock */
+	pthread_mutex_t lock;		/* all below, up to mem_lock; its holder does not wait for a peer, see above */
 	struct vi *vis;
 	struct vi *dead_vis;		/* destroyed; their memory stays, because a late event may still name one of them */
 	struct vi *last_dead;		/* the one that was destroyed last */
@@ -365,6 +375,7 @@ void nic_visit_within(bool (*visit)(struct nic *nic, void *arg), void *arg, unsi
 const char *nic_find(const char *device, char *name, size_t size);	/* names.c */
 
 /* mem.c */
+void mem_init(void);
 struct ptag *ptag_get(struct nic *nic, VIP_PROTECTION_HANDLE handle);
 void ptag_put(struct nic *nic, struct ptag *ptag);
 struct ptag *ptag_adopt(struct nic *nic, VIP_MEM_HANDLE handle);
@@ -453,6 +464,7 @@ uint32_t queue_length(struct queue *q);	/* descriptors that are posted and not t
 bool queue_empty(struct queue *q);
 struct op *queue_head_locked(struct queue *q);
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor);
+bool queue_has_staged(struct queue *q);
 void queue_set_survive(struct queue *q, bool survive);
 void queue_restage(struct queue *q);
 void queue_flush(struct queue *q, bool posted_too);
@@ -479,7 +491,7 @@ VIP_RETURN vi_check_attr(const struct nic *nic, VIP_VI_ATTRIBUTES *attr);
 
 /* post.c */
 void post_staged_locked(struct vi *vi);
-void vi_break_violated(struct nic *nic);
+uint64_t vi_break_violated(struct nic *nic);
 
 /* greeting.c */
 static inline struct op *greeting_op(const struct queue *q)
@@ -522,6 +534,8 @@ void notices_forget_locked(struct work *w, const struct queue *q);
 int keeper_start(struct nic *nic);
 void keeper_stop(struct nic *nic);
 void keeper_wake(struct nic *nic);
+bool vi_reach(struct vi *vi);
+void keeper_free_all(struct nic *nic);
 
 /* leave.c */
 void leave_nic(struct nic *nic);
@@ -533,7 +547,7 @@ void vi_settle(struct vi *vi);
 void vi_feed_locked(struct vi *vi);
 DAT_RETURN vi_dial_locked(struct vi *vi, const struct net_addr *local, const struct net_addr *remote,
 			  unsigned int probe, uint64_t until, bool peer);
-void vi_outcome(struct vi *vi, DAT_EVENT_NUMBER number, const void *data, size_t size);
+bool vi_outcome(struct vi *vi, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, const void *data, size_t size);
 void vi_stand_locked(struct vi *vi);
 void vi_part_locked(struct vi *vi);
 void vi_call_off(struct vi *vi);
@@ -559,7 +573,8 @@ uint64_t answers_run(struct nic *nic);
 void answers_free_all(struct nic *nic);
 
 /* peer.c */
-void peer_outcome(struct vi *vi);
+bool peer_outcome_locked(struct vi *vi);
+void peer_settle(struct vi *vi);
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		  const struct net_addr *remote);
 uint64_t peer_run(struct nic *nic);

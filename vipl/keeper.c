@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the keeper, the thread of a NIC that takes connection events and asynchronous errors off
- * their EVDs. Invariant: it never waits for the program, and no other thread reads these EVDs.
+ * their EVDs. Invariant: it never waits for the program or a peer, and no other thread reads these EVDs.
+ *
+ * An event of a VI that it cannot reach, because a peer holds up a thread that has the VI's lock, is kept as a `late` one. The
+ * events of a VI stay in their order.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "impl.h"
@@ -10,6 +14,17 @@
 enum {
 	CM_EVENTS = 256,	/* the most connection requests, of all doors, that can be pending */
 	EVENTS_AT_ONCE = 64,
+	REACH_MS = 2,		/* for a lock */
+};
+
+/* A connection event that waits until its VI can be reached; on nic->late, the oldest first. */
+struct late {
+	struct late *next;
+	struct vi *vi;
+	DAT_EP_HANDLE ep;
+	DAT_EVENT_NUMBER number;
+	size_t size;
+	uint8_t data[WIRE_HELLO_MAX];
 };
 
 void keeper_wake(struct nic *nic)
@@ -22,6 +37,102 @@ void keeper_wake(struct nic *nic)
 	dat_evd_post_se(nic->cm_evd, &event);
 }
 
+/* Returns whether the lock can be had. Who holds it for long may be held up by a peer. */
+static bool is_free(pthread_mutex_t *lock)
+{
+	if (!lock_within(lock, REACH_MS))
+		return false;
+	pthread_mutex_unlock(lock);
+	return true;
+}
+
+/*
+ * Takes vi->lock if it can be had soon, and if the locks of its queues can be had that are needed for a peering or to flush
+ * receives. Otherwise returns false.
+ */
+bool vi_reach(struct vi *vi)
+{
+	if (!lock_within(&vi->lock, REACH_MS))
+		return false;
+	/* relaxed: written under vi->lock */
+	if ((!atomic_load_explicit(&vi->peers, memory_order_relaxed) &&
+	     (vi->state != VIP_STATE_CONNECTED || !queue_has_staged(&vi->recvq))) ||
+	    (is_free(&vi->recvq.work->lock) && is_free(&vi->sendq.work->lock)))
+		return true;
+	pthread_mutex_unlock(&vi->lock);
+	return false;
+}
+
+static bool has_late(const struct late *first, const struct late *end, const struct vi *vi)
+{
+	while (first != end && first->vi != vi)
+		first = first->next;
+	return first != end;
+}
+
+static bool late_add(struct nic *nic, struct vi *vi, DAT_EVENT_NUMBER number, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	struct late *late = calloc(1, sizeof(*late)), **at;
+
+	if (late == NULL)
+		return false;
+	late->vi = vi;
+	late->ep = data->ep_handle;
+	late->number = number;
+	late->size = (size_t)data->private_data_size;
+	if (late->size > sizeof(late->data))
+		late->size = sizeof(late->data);
+	if (late->size > 0)
+		memcpy(late->data, data->private_data, late->size);
+	for (at = &nic->late; *at != NULL; at = &(*at)->next)
+		;
+	*at = late;
+	return true;
+}
+
+/* Handles the late events whose VIs can be reached now. Returns when to call it again. */
+static uint64_t late_run(struct nic *nic)
+{
+	struct late **at = &nic->late, *late;
+
+	if (nic->late == NULL)
+		return UINT64_MAX;
+	if (now_ms() < nic->late_at)
+		return nic->late_at;
+	while ((late = *at) != NULL) {
+		if (has_late(nic->late, late, late->vi) ||
+		    !vi_outcome(late->vi, late->ep, late->number, late->data, late->size)) {
+			at = &late->next;
+			continue;
+		}
+		*at = late->next;
+		free(late);
+	}
+	nic->late_at = now_ms() + RETRY_MS;
+	return nic->late != NULL ? nic->late_at : UINT64_MAX;
+}
+
+void keeper_free_all(struct nic *nic)
+{
+	struct late *late;
+
+	while ((late = nic->late) != NULL) {
+		nic->late = late->next;
+		free(late);
+	}
+}
+
+/* Without memory for a late event it waits. */
+static void event_of_vi(struct nic *nic, struct vi *vi, DAT_EVENT_NUMBER number, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	while (has_late(nic->late, NULL, vi) ||
+	       !vi_outcome(vi, data->ep_handle, number, data->private_data, (size_t)data->private_data_size)) {
+		if (late_add(nic, vi, number, data))
+			return;
+		late_run(nic);
+	}
+}
+
 static void connection_event(struct nic *nic, const DAT_EVENT *event)
 {
 	const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
@@ -30,8 +141,7 @@ static void connection_event(struct nic *nic, const DAT_EVENT *event)
 	if (dat_get_consumer_context(data->ep_handle, &context) != DAT_SUCCESS)
 		return;
 	if (context.as_ptr != NULL)
-		vi_outcome(context.as_ptr, event->event_number, data->private_data,
-			   (size_t)data->private_data_size);
+		event_of_vi(nic, context.as_ptr, event->event_number, data);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		answer_end(nic, data->ep_handle);
 }
@@ -77,10 +187,15 @@ static DAT_TIMEOUT until_us(uint64_t at)
 	return at - now > 1000000 ? 1000000000u : (DAT_TIMEOUT)(at - now) * 1000;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void *keeper_main(void *arg)
 {
 	struct nic *nic = arg;
-	uint64_t peers, answers;
+	uint64_t next;
 	DAT_EVD_HANDLE evd;
 	bool more;
 
@@ -99,11 +214,11 @@ static void *keeper_main(void *arg)
 			leave_nic(nic);
 			break;
 		}
-		vi_break_violated(nic);
-		peers = peer_run(nic);
-		answers = answers_run(nic);
+		next = earlier(late_run(nic), vi_break_violated(nic));
+		next = earlier(next, peer_run(nic));
+		next = earlier(next, answers_run(nic));
 		if (!more)
-			dat_cno_wait(nic->cno, until_us(peers < answers ? peers : answers), &evd);
+			dat_cno_wait(nic->cno, until_us(next), &evd);
 	}
 	return NULL;
 }

@@ -6,8 +6,16 @@
  * epoch.
  */
 #include <stdlib.h>
+#include <time.h>
 
+#include "fence/fence_others.h"
 #include "impl.h"
+
+/* Tells the kernel that wait_for_copies() will use fence_others(). If it refuses, that only takes longer. */
+void mem_init(void)
+{
+	fence_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
 
 struct ptag *ptag_get(struct nic *nic, VIP_PROTECTION_HANDLE handle)
 {
@@ -332,20 +340,37 @@ static void epoch_end_locked(struct nic *nic)
 	atomic_fetch_add_explicit(&nic->mem_epoch, 1, memory_order_release);
 }
 
+/* Waits until hand_over() has copied what it copies now: a few bytes, from and to memory of this process. */
+static void await_copy(const struct work *w)
+{
+	const struct timespec nap = { .tv_nsec = 50000 };
+
+	/* acquire: the copy precedes what the caller does next */
+	for (unsigned int tries = 0; atomic_load_explicit(&w->copying, memory_order_acquire); tries++)
+		if (tries < 100)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
+}
+
 /*
- * Waits for the threads that copy received data (work.c). They hold a work's lock, and a thread that
- * takes one after this sees the new epoch.
+ * Waits for the threads that copy received data (work.c). A thread sets `copying` before it reads the epoch. After the fence,
+ * either this thread sees that, or that thread sees the new epoch. It is not enough to take work->lock: a thread that has it
+ * may be held up by a peer in the copy of another message.
  */
 static void wait_for_copies(struct nic *nic)
 {
+	int own;
+
+	if (nic->has_driver)
+		return;		/* such a NIC keeps no receives */
+	fence_others(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	own = cancel_off();
 	pthread_mutex_lock(&nic->lock);
-	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
-		if (vi->magic != VI_MAGIC)
-			continue;
-		pthread_mutex_lock(&vi->recvq.work->lock);
-		pthread_mutex_unlock(&vi->recvq.work->lock);
-	}
+	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next)
+		await_copy(vi->recvq.work);
 	pthread_mutex_unlock(&nic->lock);
+	cancel_restore(own);
 }
 
 VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM_HANDLE mem_handle)
@@ -378,8 +403,22 @@ static bool same_right(VIP_BOOLEAN a, VIP_BOOLEAN b)
 	return !a == !b;
 }
 
+/* What a region had before it was moved. It is freed without a lock, because that waits for copies which use the region. */
+struct former {
+	DAT_LMR_HANDLE lmr;
+	struct ptag *ptag;
+};
+
+static void former_free(struct nic *nic, const struct former *former)
+{
+	if (former->ptag == NULL)
+		return;
+	dat_lmr_free(former->lmr);
+	ptag_put(nic, former->ptag);
+}
+
 /* Registers the region again, in the zone of another tag, under its present handle. */
-static VIP_RETURN mem_move_locked(struct nic *nic, struct mem *mem, struct ptag *ptag)
+static VIP_RETURN mem_move_locked(struct nic *nic, struct mem *mem, struct ptag *ptag, struct former *former)
 {
 	struct mem moved = *mem;
 	DAT_RMR_CONTEXT key;
@@ -388,10 +427,9 @@ static VIP_RETURN mem_move_locked(struct nic *nic, struct mem *mem, struct ptag 
 	if (mem_create_lmr(nic, &moved, &key) != VIP_SUCCESS)
 		return VIP_ERROR_RESOURCE;
 	epoch_end_locked(nic);
-	dat_lmr_free(mem->lmr);
+	*former = (struct former){ mem->lmr, mem->ptag };
 	mem->lmr = moved.lmr;
 	mem->context = moved.context;
-	mem->ptag->users--;
 	mem->ptag->regions--;
 	ptag->users++;
 	ptag->regions++;
@@ -400,7 +438,7 @@ static VIP_RETURN mem_move_locked(struct nic *nic, struct mem *mem, struct ptag 
 }
 
 static VIP_RETURN mem_change_locked(struct nic *nic, struct mem *mem, struct ptag *ptag,
-				    const VIP_MEM_ATTRIBUTES *attr)
+				    const VIP_MEM_ATTRIBUTES *attr, struct former *former)
 {
 	VIP_RETURN ret = VIP_SUCCESS;
 
@@ -410,7 +448,7 @@ static VIP_RETURN mem_change_locked(struct nic *nic, struct mem *mem, struct pta
 	if (ptag != mem->ptag) {
 		if (attr->EnableRdmaWrite || attr->EnableRdmaRead)
 			return VIP_ERROR_RESOURCE;
-		ret = mem_move_locked(nic, mem, ptag);
+		ret = mem_move_locked(nic, mem, ptag, former);
 	}
 	if (ret == VIP_SUCCESS)
 		mem->attr = *attr;
@@ -422,6 +460,7 @@ VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM
 {
 	struct nic *nic = nic_get(handle);
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct former former = { .ptag = NULL };
 	struct ptag *ptag;
 	struct mem *mem;
 	int own;
@@ -435,8 +474,9 @@ VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE handle, VIP_PVOID address, VIP_MEM
 	pthread_mutex_lock(&nic->mem_lock);
 	mem = *mem_at_locked(nic, mem_handle);
 	if (mem != NULL && mem->base == (uintptr_t)address)
-		ret = mem_change_locked(nic, mem, ptag, attr);
+		ret = mem_change_locked(nic, mem, ptag, attr, &former);
 	pthread_mutex_unlock(&nic->mem_lock);
+	former_free(nic, &former);
 	cancel_restore(own);
 	ptag_put(nic, ptag);
 	return ret;

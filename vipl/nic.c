@@ -226,6 +226,7 @@ static void nic_free(struct nic *nic)
 
 	listen_free_all(nic);
 	answers_free_all(nic);
+	keeper_free_all(nic);
 	mem_free_all(nic);
 	while ((vi = nic->dead_vis) != NULL) {
 		nic->dead_vis = vi->next;
@@ -249,6 +250,7 @@ static struct nic *nic_new(void)
 	pthread_mutex_init(&nic->lock, NULL);
 	pthread_mutex_init(&nic->mem_lock, NULL);
 	answers_init(&nic->answers);
+	mem_init();
 	return nic;
 }
 

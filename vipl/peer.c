@@ -67,6 +67,8 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_ad
 		.until = deadline_ms(timeout),
 		.dial_at = now_ms(),
 	};
+	/* release: pairs with is_peering() */
+	atomic_store_explicit(&vi->peers, true, memory_order_release);
 	vi->busy = false;
 	pthread_mutex_unlock(&vi->lock);
 	keeper_wake(vi->nic);
@@ -77,6 +79,7 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local_ad
 static void finish_locked(struct vi *vi, VIP_RETURN result)
 {
 	vi->peer.step = PEER_NONE;
+	atomic_store_explicit(&vi->peers, false, memory_order_release);
 	vi->peer.result = result;
 	vi->peer.has_result = true;
 	if (result == VIP_SUCCESS) {
@@ -106,30 +109,36 @@ static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
 	}
 }
 
-/* The keeper calls this after each connection event of a VI. */
-void peer_outcome(struct vi *vi)
+/* The keeper calls this after each connection event of a VI. Returns whether it has to call peer_settle(). */
+bool peer_outcome_locked(struct vi *vi)
 {
-	VIP_RETURN meaning;
-	bool settle;
-
-	pthread_mutex_lock(&vi->lock);
-	meaning = outcome_meaning(vi);
 	if ((vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS) &&
-	    meaning == VIP_SUCCESS) {
+	    outcome_meaning(vi) == VIP_SUCCESS) {
 		finish_locked(vi, VIP_SUCCESS);
 	} else if (vi->peer.step == PEER_DIALS && vi->up) {
 		vi->peer.step = PEER_HANGS_UP;
 		vi_part_locked(vi);
 	}
-	settle = !vi->up && (vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS ||
-			     vi->peer.step == PEER_HANGS_UP);
-	pthread_mutex_unlock(&vi->lock);
-	if (!settle)
-		return;
+	return !vi->up && (vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS ||
+			   vi->peer.step == PEER_HANGS_UP);
+}
+
+/* Cleans up after an attempt that has failed, and decides whether to try again. */
+void peer_settle(struct vi *vi)
+{
 	vi_settle(vi);
 	pthread_mutex_lock(&vi->lock);
-	go_on_locked(vi, meaning);
+	go_on_locked(vi, outcome_meaning(vi));
 	pthread_mutex_unlock(&vi->lock);
+}
+
+/*
+ * Returns whether the VI may have a peering. Without vi->lock, because a peer can hold up a thread that has it, and such a VI is
+ * mostly one without a peering.
+ */
+static bool is_peering(const struct vi *vi)
+{
+	return atomic_load_explicit(&vi->peers, memory_order_acquire);
 }
 
 static bool is_expected(const struct vi *vi, const struct wire_hello *hello,
@@ -160,14 +169,18 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 	}
 }
 
-/* Handles a peer's connection request. Returns false if no VI waits for it. nic->lock is held. */
+/*
+ * Handles a peer's connection request. Returns false if no VI waits for it, or the VI cannot be reached: the peer asks again.
+ * nic->lock is held.
+ */
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		  const struct net_addr *remote)
 {
 	bool found = false;
 
 	for (struct vi *vi = nic->vis; vi != NULL && !found; vi = vi->next) {
-		pthread_mutex_lock(&vi->lock);
+		if (!is_peering(vi) || !vi_reach(vi))
+			continue;
 		found = is_expected(vi, hello, remote);
 		if (found)
 			answer_locked(vi, cr, hello);
@@ -238,9 +251,13 @@ uint64_t peer_run(struct nic *nic)
 
 	pthread_mutex_lock(&nic->lock);
 	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
-		pthread_mutex_lock(&vi->lock);
-		at = advance_locked(vi, now_ms());
-		pthread_mutex_unlock(&vi->lock);
+		if (!is_peering(vi))
+			continue;
+		at = now_ms() + RETRY_MS;
+		if (vi_reach(vi)) {
+			at = advance_locked(vi, now_ms());
+			pthread_mutex_unlock(&vi->lock);
+		}
 		next = at < next ? at : next;
 	}
 	pthread_mutex_unlock(&nic->lock);

@@ -353,22 +353,34 @@ static void break_if_reliable(struct vi *vi, uint32_t fault)
 
 /*
  * The keeper calls this. It ends the connections whose peers have sent to memory that is not
- * registered any more (work.c).
+ * registered any more (work.c). Returns when to call it again.
  */
-void vi_break_violated(struct nic *nic)
+uint64_t vi_break_violated(struct nic *nic)
 {
+	bool left = false;
+
 	/* acquire: makes vi->violated of these VIs visible */
 	if (!atomic_exchange_explicit(&nic->violated, false, memory_order_acquire))
-		return;
+		return UINT64_MAX;
 	pthread_mutex_lock(&nic->lock);
 	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
-		pthread_mutex_lock(&vi->lock);
-		/* relaxed: it is cleared under this lock, here and when the connection is over */
+		/* both relaxed: it is cleared under vi->lock, here and when the connection is over */
+		if (!atomic_load_explicit(&vi->violated, memory_order_relaxed))
+			continue;
+		if (!vi_reach(vi)) {
+			left = true;
+			continue;
+		}
 		if (atomic_exchange_explicit(&vi->violated, false, memory_order_relaxed))
 			break_if_reliable(vi, VIP_STATUS_PROTECTION_ERROR);
 		pthread_mutex_unlock(&vi->lock);
 	}
 	pthread_mutex_unlock(&nic->lock);
+	if (!left)
+		return UINT64_MAX;
+	/* relaxed: the keeper itself reads it */
+	atomic_store_explicit(&nic->violated, true, memory_order_relaxed);
+	return now_ms() + RETRY_MS;
 }
 
 static void op_fail(struct vi *vi, struct op *op, uint32_t fault)

@@ -163,6 +163,20 @@ VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor)
 	return failed ? VIP_DESCRIPTOR_ERROR : VIP_SUCCESS;
 }
 
+/*
+ * Returns whether an operation of a queue that does not survive a flush is staged. vi->lock is held, so none becomes staged
+ * meanwhile; the work's lock is not needed.
+ */
+bool queue_has_staged(struct queue *q)
+{
+	/* all relaxed: only threads that hold vi->lock make an operation staged; one that is popped is not */
+	for (uint32_t i = atomic_load_explicit(&q->head, memory_order_relaxed);
+	     i != atomic_load_explicit(&q->tail, memory_order_relaxed); i++)
+		if (atomic_load_explicit(&q->ops[i & q->mask].phase, memory_order_relaxed) == OP_STAGED)
+			return true;
+	return false;
+}
+
 void queue_set_survive(struct queue *q, bool survive)
 {
 	pthread_mutex_lock(&q->work->lock);

@@ -396,15 +396,12 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 
 	if (vi == NULL)
 		return VIP_INVALID_PARAMETER;
-	/* nic->lock, so that a thread that visits the NIC's VIs knows which of them have queues */
-	pthread_mutex_lock(&vi->nic->lock);
 	pthread_mutex_lock(&vi->lock);
 	free_now = vi->state == VIP_STATE_IDLE && !vi->busy && queue_empty(&vi->sendq) &&
 		   queue_empty(&vi->recvq);
 	if (free_now)
 		vi->magic = 0;
 	pthread_mutex_unlock(&vi->lock);
-	pthread_mutex_unlock(&vi->nic->lock);
 	if (!free_now)
 		return RULE_DESTROY_BUSY;
 	own = cancel_off();

@@ -213,18 +213,25 @@ static __attribute__((noinline)) uint32_t violation(struct vi *vi)
  */
 static inline uint32_t hand_over(struct op *op, uint64_t length)
 {
+	struct work *w = op->queue->work;
 	struct vi *vi = op->queue->vi;
-	uint32_t epoch;
+	uint32_t epoch, fault = 0;
 
 	if (length > op->length)
 		return VIP_STATUS_LENGTH_ERROR;
-	/* acquire: pairs with epoch_end_locked(). The thread that ends the epoch waits for the lock held here. */
+	/* relaxed, and the compiler keeps the order: wait_for_copies() has this thread execute the fence between both */
+	atomic_store_explicit(&w->copying, true, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	/* acquire: pairs with epoch_end_locked() */
 	epoch = atomic_load_explicit(&vi->nic->mem_epoch, memory_order_acquire);
 	if (__builtin_expect(epoch != op->epoch, 0) &&
 	    !mem_is_at(vi->nic, op->to_handle, vi->uses, op->to, op->length))
-		return violation(vi);
-	copy_short(op->to, op->head + 1, length);
-	return 0;
+		fault = violation(vi);
+	else
+		copy_short(op->to, op->head + 1, length);
+	/* release: the copy is over before the memory is deregistered */
+	atomic_store_explicit(&w->copying, false, memory_order_release);
+	return fault;
 }
 
 /*

@@ -16,6 +16,7 @@ VIPL_TESTS = \
 	tests/vipl/data_test \
 	tests/vipl/fault_test \
 	tests/vipl/habit_test \
+	tests/vipl/held_test \
 	tests/vipl/hostile_test \
 	tests/vipl/identity_test \
 	tests/vipl/leave_test \
@@ -65,6 +66,10 @@ tests_vipl_fault_test_LDADD = $(VIPL_TEST_LIBS)
 tests_vipl_habit_test_SOURCES = tests/vipl/habit_test.c
 tests_vipl_habit_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_habit_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_held_test_SOURCES = tests/vipl/held_test.c
+tests_vipl_held_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_held_test_LDADD = $(VIPL_TEST_LIBS)
 
 # its peers use the adapter without libvipl
 tests_vipl_hostile_test_SOURCES = tests/vipl/hostile_test.c

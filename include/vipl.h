@@ -552,7 +552,8 @@ extern VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_AD
  * VipConnectPeerDone() - test whether the connection to a peer is established
  * @ViHandle: the VI
  * @RemoteViAttribs: attributes of the peer's VI; may be NULL
- * If the attributes of the VIs differ, both peers get the same error.
+ * If the attributes of the VIs differ, both peers get the same error: the one whose discriminator is the greater one not before
+ * its time has expired, because any program of the other host can send a request in the name of the peer.
  * Returns: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER; VIP_INVALID_STATE without
  *   VipConnectPeerRequest(). After a failure of the attempt, VIP_TIMEOUT, VIP_REJECT,
  *   VIP_ERROR_RESOURCE, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU or VIP_INVALID_QOS, or

@@ -182,6 +182,7 @@ struct peering {
 	uint64_t until;			/* milliseconds */
 	uint64_t dial_at;
 	unsigned int probe;
+	VIP_RETURN mismatch;		/* of a request that was refused because of its attributes; VIP_SUCCESS: there was none */
 	bool cancelled;
 	bool has_result;
 	VIP_RETURN result;

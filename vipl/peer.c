@@ -6,6 +6,9 @@
  * changes it.
  *
  * The peer that dials may do so before the other waits: it tries again until its time expires.
+ *
+ * Any program of the peer's host can send a request in its name. So one whose attributes do not match is refused, and the side
+ * that waits goes on; it reports the mismatch if no other request comes in time. The side that dials learns it at once.
  */
 #include <string.h>
 
@@ -91,13 +94,19 @@ static void finish_locked(struct vi *vi, VIP_RETURN result)
 	pthread_cond_broadcast(&vi->changed);
 }
 
+/* Ends a peering whose time has expired. */
+static void expire_locked(struct vi *vi)
+{
+	finish_locked(vi, vi->peer.mismatch != VIP_SUCCESS ? vi->peer.mismatch : VIP_TIMEOUT);
+}
+
 /* Decides whether to try again after an attempt that has failed. The endpoint is reset. */
 static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
 {
 	struct peering *p = &vi->peer;
 
 	if (p->cancelled || now_ms() >= p->until) {
-		finish_locked(vi, VIP_TIMEOUT);
+		expire_locked(vi);
 	} else if (p->step == PEER_ACCEPTS) {
 		p->step = PEER_WAITS;	/* the peer has given up, and may dial again */
 	} else if (meaning != VIP_NO_MATCH) {
@@ -159,7 +168,7 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 
 	if (ret != VIP_SUCCESS) {
 		listen_answer(vi->nic, cr, WIRE_REJECTS, &vi->attr);
-		finish_locked(vi, ret);
+		vi->peer.mismatch = ret;
 		return;
 	}
 	vi->peer.step = PEER_ACCEPTS;
@@ -220,7 +229,7 @@ static uint64_t advance_locked(struct vi *vi, uint64_t now)
 	case PEER_WAITS:
 	case PEER_PAUSES:
 		if (p->cancelled || now >= p->until)
-			finish_locked(vi, VIP_TIMEOUT);
+			expire_locked(vi);
 		else if (p->step == PEER_PAUSES && now >= p->dial_at)
 			dial_locked(vi);
 		break;

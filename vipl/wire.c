@@ -56,6 +56,13 @@ size_t wire_pack(const struct wire_hello *hello, uint8_t *out)
 	return 20u + hello->from_len + hello->to_len;
 }
 
+/* Returns whether this is exactly one level. */
+static bool is_level(uint8_t level)
+{
+	return level == VIP_SERVICE_UNRELIABLE || level == VIP_SERVICE_RELIABLE_DELIVERY ||
+	       level == VIP_SERVICE_RELIABLE_RECEPTION;
+}
+
 bool wire_unpack(const void *data, size_t size, struct wire_hello *hello)
 {
 	const uint8_t *in = data;
@@ -79,5 +86,6 @@ bool wire_unpack(const void *data, size_t size, struct wire_hello *hello)
 	hello->timeout_ms = get32(in + 16);
 	memcpy(hello->from, in + 20, hello->from_len);
 	memcpy(hello->to, in + 20 + hello->from_len, hello->to_len);
-	return true;
+	/* only a request always has attributes */
+	return hello->verdict != WIRE_ASKS || is_level(in[4]);
 }

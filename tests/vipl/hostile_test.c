@@ -272,7 +272,7 @@ static void spoil_hello(unsigned char *hello, DAT_COUNT *size, unsigned int roun
 		*size = 19;
 		break;
 	case 2:
-		hello[2] = 99; /* another version */
+		hello[round / 8 % 2 ? 2 : 4] = 99; /* another version, or no level */
 		break;
 	case 3:
 		hello[5] = (unsigned char)(1 + round / 8 % 4); /* a verdict instead of a request */

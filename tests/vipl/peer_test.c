@@ -103,13 +103,15 @@ static void disconnect_calls_it_off(void)
 	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
 }
 
-/* Both sides get the reason, whichever side dials. */
+/* Both sides get the reason, whichever side dials: the one that waits when its time has expired. */
 static void both_hear(VIP_RETURN why)
 {
+	enum { TIMEOUT = 1000 };
+
 	REQUIRE_VIP(VipSetViAttributes(b.vi, &b.attr), VIP_SUCCESS);
 	for (int i = 0; i < 2; i++) {
-		REQUIRE_VIP(ask(&b, i ? "zz" : "aa", i ? "aa" : "zz", VIP_INFINITE), VIP_SUCCESS);
-		REQUIRE_VIP(ask(&a, i ? "aa" : "zz", i ? "zz" : "aa", VIP_INFINITE), VIP_SUCCESS);
+		REQUIRE_VIP(ask(&b, i ? "zz" : "aa", i ? "aa" : "zz", i ? TIMEOUT : check_patience_ms()), VIP_SUCCESS);
+		REQUIRE_VIP(ask(&a, i ? "aa" : "zz", i ? "zz" : "aa", i ? check_patience_ms() : TIMEOUT), VIP_SUCCESS);
 		CHECK_VIP(VipConnectPeerWait(b.vi, NULL), why);
 		CHECK_VIP(VipConnectPeerWait(a.vi, NULL), why);
 	}
@@ -130,6 +132,25 @@ static void peers_whose_attributes_differ_do_not_connect(void)
 	both_hear(VIP_INVALID_RELIABILITY_LEVEL);
 	CHECK_EQ_INT(state_of(&a), VIP_STATE_IDLE);
 	CHECK_EQ_INT(state_of(&b), VIP_STATE_IDLE);
+}
+
+/* Any program of the peer's host can send a request in its name. */
+static void a_wrong_request_does_not_end_the_wait_for_the_right_one(void)
+{
+	struct side foe = { .nic = NULL };
+
+	side_open_vi(&foe);
+	foe.attr.MaxTransferSize = 4096;
+	REQUIRE_VIP(VipSetViAttributes(foe.vi, &foe.attr), VIP_SUCCESS);
+	REQUIRE_VIP(ask(&b, "zz", "aa", check_patience_ms()), VIP_SUCCESS);
+	REQUIRE_VIP(ask(&foe, "aa", "zz", VIP_INFINITE), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(foe.vi, NULL), VIP_INVALID_MTU);
+	CHECK_VIP(VipConnectPeerDone(b.vi, NULL), VIP_NOT_DONE);
+	side_close(&foe);
+	REQUIRE_VIP(ask(&a, "aa", "zz", check_patience_ms()), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(a.vi, NULL), VIP_SUCCESS);
+	CHECK_VIP(VipConnectPeerWait(b.vi, NULL), VIP_SUCCESS);
+	data_flow();
 }
 
 static void a_stranger_is_not_taken_for_the_peer(void)
@@ -181,6 +202,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_peer_that_never_comes_times_out),
 	CHECK_TEST(disconnect_calls_it_off),
 	CHECK_TEST(peers_whose_attributes_differ_do_not_connect),
+	CHECK_TEST(a_wrong_request_does_not_end_the_wait_for_the_right_one),
 	CHECK_TEST(a_stranger_is_not_taken_for_the_peer),
 	CHECK_TEST(a_namesake_on_another_host_is_not_taken_for_the_peer),
 	CHECK_TEST(bad_requests_are_refused),

@@ -7,6 +7,7 @@
  * file.
  */
 #include "datlog.h"
+#include "line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -243,6 +244,7 @@ static bool file_write(enum datlog_level level, const char *library, const char 
 	struct timespec now;
 	char stamp[32] = "";
 	struct tm tm;
+	struct line_guard guard; /* the file may be a pipe whose reader goes */
 	bool written;
 	char *line;
 	int fd, n;
@@ -254,11 +256,13 @@ static bool file_write(enum datlog_level level, const char *library, const char 
 		     (long)getpid(), library, names[level], text);
 	if (n < 0)
 		return false;
+	line_guard_begin(&guard);
 	fd = open(setting.file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
 		  0644);
 	written = fd >= 0 && write(fd, line, (size_t)n) == n;
 	if (fd >= 0)
 		close(fd);
+	line_guard_end(&guard, !written);
 	free(line);
 	return written;
 }
@@ -278,21 +282,6 @@ static void origin_write(char *to, size_t size, const char *library)
 		snprintf(to, size, "%s", library);
 }
 
-/*
- * In one write, because another process may have the same stderr. A C library may split what
- * fprintf() formats for an unbuffered stream into several writes, and glibc does so since 2.37.
- */
-static void stderr_write(const char *origin, const char *text)
-{
-	char *line;
-	int n = asprintf(&line, "%s: %s\n", origin, text);
-
-	if (n < 0)
-		return;
-	fwrite(line, 1, (size_t)n, stderr);
-	free(line);
-}
-
 void datlog_write(enum datlog_level level, const char *library, const char *text)
 {
 	int saved = errno;
@@ -300,13 +289,15 @@ void datlog_write(enum datlog_level level, const char *library, const char *text
 	char origin[64];
 	bool to_file;
 
-	if (!shown)
+	if (!shown) {
+		errno = saved;
 		return;
+	}
 	pthread_once(&once, setting_read);
 	origin_write(origin, sizeof(origin), library);
 	to_file = setting.file && file_write(level, library, shown);
 	if (!to_file && (setting.file || setting.dest & DEST_STDERR))
-		stderr_write(origin, shown);
+		line_write(origin, shown);
 	if (!setting.file && setting.dest & DEST_SYSLOG)
 		syslog(LOG_USER | (level == DATLOG_ERROR   ? LOG_ERR :
 				   level == DATLOG_WARNING ? LOG_WARNING :

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the messages of libvipl on stderr. Invariant: each message is one line and one write,
- * because the processes of one program share stderr.
+ * because the processes of one program share stderr, and nobody waits for who reads it: log/line.h.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "impl.h"
+#include "log/line.h"
 
 void complain(const char *fmt, ...)
 {
-	char *text, *line;
+	char *text;
 	va_list args;
 	int n;
 
@@ -20,10 +21,6 @@ void complain(const char *fmt, ...)
 	va_end(args);
 	if (n < 0)
 		return;
-	/* glibc splits what fprintf() formats for an unbuffered stream into several writes. */
-	if (asprintf(&line, "vipl: %s\n", text) >= 0) {
-		fputs(line, stderr);
-		free(line);
-	}
+	line_write("vipl", text);
 	free(text);
 }

@@ -5,6 +5,8 @@ pkgconfig_DATA += vipl/vipl.pc
 
 lib_LTLIBRARIES += libvipl.la
 libvipl_la_SOURCES = \
+	log/line.c \
+	log/line.h \
 	vipl/address.c \
 	vipl/answer.c \
 	vipl/attempt.c \

@@ -87,6 +87,7 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/foreign_test \
 	tests/soft/hostile/stuck_test \
 	tests/soft/hostile/probe_test \
+	tests/soft/hostile/deaf_test \
 	tests/soft/hostile/service_test \
 	tests/soft/hostile/redirect_test \
 	tests/soft/hostile/rewind_test \
@@ -225,6 +226,9 @@ tests_soft_hostile_stuck_test_LDADD = libhostile.la libapi.la libsoft_core.la li
 tests_soft_hostile_probe_test_SOURCES = tests/soft/hostile/probe_test.c
 tests_soft_hostile_probe_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_probe_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_deaf_test_SOURCES = tests/soft/hostile/deaf_test.c
+tests_soft_hostile_deaf_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_deaf_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_service_test_SOURCES = tests/soft/hostile/service_test.c
 tests_soft_hostile_service_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_service_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two processes: data both ways, memory handles that peers use unchanged, and killed peers. */
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,6 +148,29 @@ static void a_killed_peer_is_an_error_and_the_vi_connects_again(void)
 		check_stderr_end();
 }
 
+/* The library's thread prints the error, to a pipe that nobody reads. The signal would end this process. */
+static void a_killed_peer_raises_no_signal_where_nobody_reads_the_error(void)
+{
+	int ends[2], real = dup(STDERR_FILENO);
+	struct place there;
+
+	signal(SIGPIPE, SIG_DFL);
+	peer = check_fork(serve_until_killed, NULL);
+	open_client();
+	REQUIRE_VIP(VipErrorCallback(s.nic, NULL, NULL), VIP_SUCCESS);
+	check_get(peer, &there, sizeof(there));
+	client_connect(&s, "two");
+	check_await(peer);
+	REQUIRE(real >= 0 && !pipe(ends) && dup2(ends[1], STDERR_FILENO) >= 0);
+	close(ends[0]);
+	close(ends[1]);
+	check_kill(peer);
+	CHECK_SOON(state_of(&s) == VIP_STATE_ERROR);
+	side_close(&s);
+	REQUIRE(dup2(real, STDERR_FILENO) >= 0);
+	close(real);
+}
+
 /* Sends a request when it is told to. */
 static void ask_and_wait(void *arg)
 {
@@ -225,6 +249,7 @@ static void peers_in_two_processes_connect(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(data_and_rdma_between_two_processes),
 	CHECK_TEST(a_killed_peer_is_an_error_and_the_vi_connects_again),
+	CHECK_TEST(a_killed_peer_raises_no_signal_where_nobody_reads_the_error),
 	CHECK_TEST(accepting_a_client_that_was_killed_times_out),
 	CHECK_TEST(peers_in_two_processes_connect),
 	CHECK_END,

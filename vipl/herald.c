@@ -235,7 +235,7 @@ int herald_start(struct nic *nic)
 		return -1;
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->free, NULL);
-	if (pthread_create(&h->thread, NULL, herald_main, nic) == 0)
+	if (thread_start(&h->thread, herald_main, nic) == 0)
 		return 0;
 	pthread_cond_destroy(&h->free);
 	pthread_mutex_destroy(&h->lock);

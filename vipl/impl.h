@@ -531,6 +531,9 @@ bool notice_take(struct work *w, struct call *call);
 void call_make(const struct nic *nic, const struct call *call);
 void notices_forget_locked(struct work *w, const struct queue *q);
 
+/* thread.c */
+int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
+
 /* keeper.c */
 int keeper_start(struct nic *nic);
 void keeper_stop(struct nic *nic);

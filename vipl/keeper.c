@@ -234,7 +234,7 @@ int keeper_start(struct nic *nic)
 		return -1;
 	if (dat_evd_modify_cno(nic->async_evd, nic->cno) != DAT_SUCCESS)
 		return -1;
-	return pthread_create(&nic->keeper, NULL, keeper_main, nic) ? -1 : 0;
+	return thread_start(&nic->keeper, keeper_main, nic) ? -1 : 0;
 }
 
 void keeper_stop(struct nic *nic)

@@ -30,6 +30,7 @@ libvipl_la_SOURCES = \
 	vipl/post.c \
 	vipl/queue.c \
 	vipl/rules.h \
+	vipl/thread.c \
 	vipl/vi.c \
 	vipl/wire.c \
 	vipl/wire.h \

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* NICs, their names, protection tags, memory, and the name service. */
+#include <dirent.h>
 #include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -299,6 +302,55 @@ static void management_knows_nothing(void)
 	CHECK_VIP(VipQuerySystemManagementInfo(s.nic, 2, &list), VIP_INVALID_PARAMETER);
 }
 
+/* Returns whether a thread of this process blocks the signals that programs use; true if it has ended. */
+static bool blocks_signals(const char *thread)
+{
+	static const int used[] = { SIGINT, SIGTERM, SIGUSR1, SIGPIPE, SIGALRM };
+	unsigned long long blocked = ~0ull, want = 0;
+	char path[64], line[128];
+	FILE *file;
+	size_t i;
+
+	for (i = 0; i < sizeof(used) / sizeof(used[0]); i++)
+		want |= 1ull << (used[i] - 1);
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", thread);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "SigBlk: %llx", &blocked);
+	if (file)
+		fclose(file);
+	return (blocked & want) == want;
+}
+
+static unsigned int other_threads_block_signals(void)
+{
+	DIR *threads = opendir("/proc/self/task");
+	struct dirent *thread;
+	unsigned int others = 0;
+
+	REQUIRE(threads != NULL);
+	while ((thread = readdir(threads))) {
+		if (thread->d_name[0] == '.' || atoi(thread->d_name) == (int)syscall(SYS_gettid))
+			continue;
+		others++;
+		REQUIRE(blocks_signals(thread->d_name));
+	}
+	closedir(threads);
+	return others;
+}
+
+/*
+ * A handler of the program would run within the locks of the library. The C library blocks all signals in a thread that is about
+ * to begin, so the test looks for a while.
+ */
+static void signals_are_not_for_the_threads_of_the_library(void)
+{
+	int i;
+
+	for (i = 0; i < 50; i++, usleep(1000))
+		CHECK(other_threads_block_signals() > 1);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(names_of_old_open_the_first_adapter),
 	CHECK_TEST(the_map_says_what_a_name_stands_for),
@@ -307,6 +359,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(limits_can_be_set_from_outside),
 	CHECK_TEST(no_more_is_offered_for_registration_than_can_be_locked),
 	CHECK_TEST(two_opens_are_two_nics),
+	CHECK_TEST(signals_are_not_for_the_threads_of_the_library),
 	CHECK_TEST(a_nic_with_vis_is_not_closed),
 	CHECK_TEST(a_nic_with_a_completion_queue_is_not_closed),
 	CHECK_TEST(tags_and_memory_go_with_the_nic),

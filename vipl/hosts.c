@@ -17,7 +17,7 @@ enum { LINE_MAX_BYTES = 1024 };
 
 static const char *path_of_hosts(void)
 {
-	const char *path = getenv("VIPL_HOSTS");
+	const char *path = secure_getenv("VIPL_HOSTS");
 
 	return path != NULL && *path != '\0' ? path : NULL;
 }

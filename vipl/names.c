@@ -21,7 +21,7 @@ static const char *const old_names[] = {
  */
 static bool find_in_map(const char *device, char *name, size_t size)
 {
-	const char *at = getenv("VIPL_NIC_MAP");
+	const char *at = secure_getenv("VIPL_NIC_MAP");
 	size_t length = strlen(device);
 
 	while (at != NULL && *at != '\0') {

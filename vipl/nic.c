@@ -73,7 +73,7 @@ static unsigned long smaller(unsigned long a, unsigned long b)
  */
 static unsigned long from_env(const char *name, unsigned long otherwise)
 {
-	const char *text = getenv(name);
+	const char *text = secure_getenv(name);
 	char *end;
 	unsigned long value;
 
@@ -90,7 +90,7 @@ static unsigned long from_env(const char *name, unsigned long otherwise)
 
 static bool env_is_set(const char *name)
 {
-	const char *text = getenv(name);
+	const char *text = secure_getenv(name);
 
 	return text != NULL && *text != '\0' && strcmp(text, "0") != 0;
 }

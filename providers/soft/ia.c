@@ -427,12 +427,12 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_probes_fini(ia);
 	soft_pending_fini(ia);
 	soft_bounce_stop(ia);
-	soft_peers_fini(ia);
-	soft_finders_fini(ia);
 	if (ia->null_cq.ring) {
 		soft_cq_discard(&ia->null_cq);
-		soft_cq_fini(&ia->null_cq);
+		soft_cq_fini(&ia->null_cq); /* before the peers, to which its skipped cells have references */
 	}
+	soft_peers_fini(ia);
+	soft_finders_fini(ia);
 	soft_mr_fini(ia);
 	soft_ports_fini(ia);
 	soft_sparse_free(ia->peer_of_sender_id, SOFT_PORT_MAX, sizeof *ia->peer_of_sender_id);

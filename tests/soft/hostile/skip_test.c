@@ -682,6 +682,26 @@ static void messages_that_are_each_late_stop_nobody_for_long(void)
 	last_messages_do_not_wait_for(execute_late);
 }
 
+/* Endpoints without a queue for receives have one of the adapter. */
+static void adapter_may_be_closed_while_a_cell_of_its_own_queue_is_skipped(void)
+{
+	memset(&victim, 0, sizeof(victim));
+	victim.holder = check_fork(hold_a_cell, NULL);
+	open_victim(POLLS);
+	victim.recv = DAT_HANDLE_NULL;
+	victim.held = accept_one(victim.holder);
+	check_signal(victim.holder);
+	check_await(victim.holder);
+	REQUIRE_DAT(dat_ep_disconnect(victim.held, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	/* the adapter's thread has looked at the queue, and again after the bound */
+	REQUIRE_SOON(soft_ia(((struct soft_ep *)victim.held)->base.obj.ia)->null_cq.skipped_count == 1);
+	api_close();
+	check_signal(victim.holder);
+	check_await(victim.holder);
+	check_signal(victim.holder);
+	check_join(victim.holder);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(cell_that_is_skipped_stops_no_poller),
 	CHECK_TEST(cell_that_is_skipped_stops_no_waiter),
@@ -695,6 +715,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(messages_that_are_each_late_stop_nobody_for_long),
 	CHECK_TEST(cell_comes_back_when_its_holder_dies),
 	CHECK_TEST(queue_may_be_freed_while_a_cell_is_skipped),
+	CHECK_TEST(adapter_may_be_closed_while_a_cell_of_its_own_queue_is_skipped),
 	CHECK_TEST(last_messages_are_taken_before_the_end),
 	CHECK_TEST(the_next_request_rings_for_the_service_thread),
 	CHECK_END

@@ -175,10 +175,7 @@ static void disconnecting_all_waits_for_one_bound(void)
 	attacker_leaves();
 }
 
-static struct soft_port *port_of(unsigned int i)
-{
-	return ((struct soft_ep *)ends[i].ep)->port;
-}
+static struct soft_port *ports[CONNECTIONS]; /* the victim's, which a peer sees as well */
 
 /*
  * Does what a peer can do: releases the execution lock of each connection when its end has been awaited for most of the bound. The
@@ -188,10 +185,10 @@ static void *release_late(void *arg)
 {
 	(void)arg;
 	for (unsigned int i = 0; i < CONNECTIONS; i++) {
-		while (atomic_load(&port_of(i)->open))
+		while (atomic_load(&ports[i]->open))
 			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		nanosleep(&(struct timespec){ .tv_nsec = RELEASE_MS * 1000000L }, NULL);
-		atomic_fetch_and(&port_of(i)->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_TARGET));
+		atomic_fetch_and(&ports[i]->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_TARGET));
 	}
 	return NULL;
 }
@@ -203,8 +200,10 @@ static void disconnecting_does_not_wait_for_a_late_release_of_each_connection(vo
 
 	connect_all("soft0", only_connect);
 	soft_ia(((struct soft_ep *)ends[0].ep)->base.obj.ia)->patience_ms = BOUND_MS; /* as above */
-	for (unsigned int i = 0; i < CONNECTIONS; i++)
-		atomic_fetch_or(&port_of(i)->exec_lock, SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
+	for (unsigned int i = 0; i < CONNECTIONS; i++) {
+		ports[i] = ((struct soft_ep *)ends[i].ep)->port;
+		atomic_fetch_or(&ports[i]->exec_lock, SOFT_EXEC_HELD | SOFT_EXEC_TARGET);
+	}
 	REQUIRE(pthread_create(&releases, NULL, release_late, NULL) == 0);
 	began = check_now_ms();
 	for (unsigned int i = 0; i < CONNECTIONS; i++)

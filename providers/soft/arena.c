@@ -153,6 +153,10 @@ void soft_arena_put(struct soft_arena *arena)
 				next = b->next;
 				free(b);
 			}
+	for (struct soft_ring_record *r = arena->rings, *next; r; r = next) {
+		next = r->next;
+		free(r);
+	}
 	soft_sparse_free(arena->own, SOFT_MR_COUNT, sizeof *arena->own);
 	close(arena->fd);
 	free(arena);
@@ -290,14 +294,4 @@ void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem)
 		datp_unlock(&ia->arena->lock);
 	}
 	mem->addr = NULL;
-}
-
-void soft_arena_resting(struct soft_arena *arena, enum soft_kind kind,
-			void (*fn)(const struct soft_mem *mem, void *arg), void *arg)
-{
-	datp_lock(&arena->lock);
-	for (size_t i = 0; i < 48; i++)
-		for (const struct soft_block *b = arena->free[kind][i]; b; b = b->next)
-			fn(&b->mem, arg);
-	datp_unlock(&arena->lock);
 }

@@ -27,8 +27,5 @@ uint64_t soft_arena_extent(uint64_t size);
 enum datp_err soft_arena_alloc(struct soft_ia *ia, enum soft_kind kind, uint64_t size,
 			       struct soft_mem *mem);
 void soft_arena_free(struct soft_ia *ia, struct soft_mem *mem);
-/* Calls fn, under the arena's lock, for every free piece of this kind that has been used before. */
-void soft_arena_resting(struct soft_arena *arena, enum soft_kind kind,
-			void (*fn)(const struct soft_mem *mem, void *arg), void *arg);
 
 #endif

@@ -14,6 +14,7 @@
 #include "recv.h"
 #include <errno.h>
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -106,6 +107,26 @@ void soft_cq_use(struct soft_cq *cq, struct soft_ring *ring, uint32_t mask)
 	__atomic_store_n(&cq->both, (uintptr_t)ring | mask, __ATOMIC_RELAXED);
 }
 
+/*
+ * The queue is the ring's user from now on. Pieces are powers of two, and a ring is longer than half of its piece, so a piece is
+ * a ring of the same length for all of its users. soft_ia.lock
+ */
+static bool record_use(struct soft_cq *cq, uint32_t mask)
+{
+	struct soft_arena *arena = cq->ia->arena;
+	struct soft_ring_record *record = cq->mem.record;
+
+	if (!record) {
+		record = malloc(sizeof *record);
+		if (!record)
+			return false;
+		*record = (struct soft_ring_record){ cq->mem.addr, mask, NULL, arena->rings };
+		arena->rings = cq->mem.record = record;
+	}
+	record->cq = cq;
+	return true;
+}
+
 enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_evd *evd,
 			   uint32_t min_cells)
 {
@@ -125,10 +146,13 @@ enum datp_err soft_cq_init(struct soft_cq *cq, struct soft_ia *ia, struct datp_e
 	cq->resume = 0;
 	cq->place_put_off = 0;
 	atomic_store_explicit(&cq->again, false, memory_order_relaxed);
-	/* a ring is always on one of the two lists, the arena's or ours: see soft_cqs_reclaim */
 	datp_lock(&ia->lock);
 	err = soft_arena_alloc(ia, SOFT_KIND_RING,
 			       soft_ring_size(cells), &cq->mem);
+	if (!err && !record_use(cq, cells - 1)) {
+		soft_arena_free(ia, &cq->mem);
+		err = DATP_ERR_MEMORY;
+	}
 	if (err) {
 		datp_unlock(&ia->lock);
 		return err;
@@ -170,6 +194,7 @@ void soft_cq_fini(struct soft_cq *cq)
 	if (cq->next)
 		cq->next->prev = cq->prev;
 	cq->mem.position = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	cq->mem.record->cq = NULL;
 	soft_cq_use(cq, &no_ring.ring, 0);
 	if (!in_use)
 		soft_arena_free(cq->ia, &cq->mem);
@@ -354,74 +379,89 @@ bool soft_cq_arm(struct soft_cq *cq, uint32_t notify)
 	return soft_cq_pending(cq);
 }
 
+/* ---- the rings that a peer knows ---- */
+
+bool soft_cq_tell_locked(const struct soft_cq *cq, struct soft_peer *peer)
+{
+	struct soft_ring_record **more;
+
+	/* the latest first: mostly all connections of a peer are by the same queues */
+	for (uint32_t i = peer->ring_count; i; i--)
+		if (peer->rings[i - 1] == cq->mem.record)
+			return true;
+	if (!(peer->ring_count & (peer->ring_count - 1))) {
+		more = realloc(peer->rings, (peer->ring_count ? 2 * (size_t)peer->ring_count : 1) * sizeof *more);
+		if (!more)
+			return false;
+		peer->rings = more;
+	}
+	peer->rings[peer->ring_count++] = cq->mem.record;
+	return true;
+}
+
+/*
+ * Returns the position of a cell that was published, and that the service thread has hidden (place.c): its message is there, and it
+ * is shown when the EP lock can be had. UINT64_MAX: there is none.
+ */
+static uint64_t hidden_in(const struct soft_cq *cq)
+{
+	/* relaxed: a hint */
+	bool held = cq && __atomic_load_n(&cq->place_held, __ATOMIC_RELAXED);
+
+	return held ? atomic_load_explicit(&cq->head, memory_order_relaxed) : UINT64_MAX;
+}
+
 /*
  * Voids the cells that a sender had reserved and not published when it died, because the ring would
  * stop at them. All of the peer's threads have ended (its sockets are closed), so nobody writes to
- * those cells any more. `hidden`: the position of a cell that was published, and that the service thread has hidden (place.c).
+ * those cells any more.
  */
-static void ring_void(struct soft_ia *ia, struct soft_ring *ring, uint32_t mask,
-		      const struct soft_peer *peer, uint64_t hidden)
+static void ring_void(struct soft_ia *ia, const struct soft_ring_record *record, const struct soft_peer *peer)
 {
+	struct soft_ring *ring = record->ring;
 	/* relaxed, all: the threads have been seen to end, which makes visible what they did */
-	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+	uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed), hidden = hidden_in(record->cq);
 
-	for (uint32_t i = 0; i <= mask; i++) {
-		uint64_t reservation = atomic_load_explicit(&soft_ring_reservations(ring, mask)[i],
+	for (uint32_t i = 0; i <= record->mask; i++) {
+		uint64_t reservation = atomic_load_explicit(&soft_ring_reservations(ring, record->mask)[i],
 							    memory_order_relaxed);
 		uint64_t position = taken + (uint64_t)SOFT_RESERVED_AHEAD(reservation, taken);
 		struct soft_cell *cell = &ring->cell[i];
-		uint64_t ready = atomic_load_explicit(&cell->ready, memory_order_relaxed);
 
-		/* published, by the peer or by a sender that has reserved the cell meanwhile */
-		if (ia->peer_of_sender_id[SOFT_RESERVED_PEER(reservation)] != peer ||
-		    (int64_t)(ready - position) > 0 || position == hidden)
+		if (ia->peer_of_sender_id[SOFT_RESERVED_PEER(reservation)] != peer || position == hidden ||
+		    /* published, by the peer or by a sender that has reserved the cell meanwhile */
+		    (int64_t)(atomic_load_explicit(&cell->ready, memory_order_relaxed) - position) > 0)
 			continue;
 		cell->kind = SOFT_CELL_VOID;
 		soft_ring_publish(cell, position);
 	}
 }
 
-struct reclaim {
-	struct soft_ia *ia;
-	const struct soft_peer *peer;
-};
-
 /*
- * Returns the mask of a ring that is given back to the arena. Pieces are powers of two, so the
- * largest mask that fits is the right one.
+ * Looks only at the rings that the peer was told of. Many peers may die together, and to look at all rings for each of them would
+ * take time that grows with the square of their number, under soft_ia.lock.
+ *
+ * This suffices. A peer is told of a ring in the request or the reply of a connection, and an honest one reserves no cell there
+ * before this side has opened the connection, which notes the ring first (soft_ep_open()). It may do so after the connection has
+ * ended, if it has not heard of that, even when the EVD is freed or another one has the ring; so the note stays as long as the
+ * peer, and the piece is a ring as long as the arena. A peer that was forgotten and is known anew has been reclaimed then, and has
+ * other sender IDs. That the EVD is an SRQ's, or the null queue, makes no difference. Senders ring the bell of both rings of a
+ * connection, so both are noted, though cells are reserved only in that of the receives.
+ *
+ * A hostile peer can find any ring of the arena, and reserve cells there, as it can in the name of another peer or of nobody. The
+ * next poll that comes to such a cell, or the tick, passes it, because nobody is about to publish it (skip.c): at once if the peer
+ * that it names has been reclaimed or does not exist, else after the bound.
  */
-static uint32_t resting_mask(const struct soft_mem *mem)
-{
-	uint32_t cells = CQ_CELLS_MIN;
-
-	while (soft_ring_size(2 * cells) <= mem->size)
-		cells *= 2;
-	return cells - 1;
-}
-
-static void ring_void_resting(const struct soft_mem *mem, void *arg)
-{
-	struct reclaim *reclaim = arg;
-
-	ring_void(reclaim->ia, mem->addr, resting_mask(mem), reclaim->peer, UINT64_MAX);
-}
-
 void soft_cqs_reclaim(struct soft_ia *ia, const struct soft_peer *peer)
 {
-	struct reclaim reclaim = { ia, peer };
-
-	soft_arena_resting(ia->arena, SOFT_KIND_RING, ring_void_resting, &reclaim);
-	for (struct soft_cq *cq = ia->cqs; cq; cq = cq->next) {
-		/* relaxed: a hint; such a cell is shown when the EP lock can be had. */
-		bool held = __atomic_load_n(&cq->place_held, __ATOMIC_RELAXED);
-
-		ring_void(ia, cq->ring, cq->mask, peer,
-			  held ? atomic_load_explicit(&cq->head, memory_order_relaxed) : UINT64_MAX);
+	for (uint32_t i = 0; i < peer->ring_count; i++) {
+		ring_void(ia, peer->rings[i], peer);
 		/*
 		 * Others may have published behind such a cell while nobody could be woken; or the
 		 * peer took a request to be woken (ring_wanted()) and died before it acted on it.
 		 */
-		ring_wake(cq->ring);
+		if (peer->rings[i]->cq)
+			ring_wake(peer->rings[i]->ring);
 	}
 }
 

@@ -38,9 +38,11 @@ bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t 
 void soft_cq_notify(struct soft_cq *cq);
 /* Wakes all that sleep at the queue, whether they have asked for it or not. */
 void soft_cq_wake_all(struct soft_cq *cq);
+/* Notes that a peer is about to be told of the queue's ring. Returns false if there is no memory for that. soft_ia.lock */
+bool soft_cq_tell_locked(const struct soft_cq *cq, struct soft_peer *peer);
 /*
- * A peer has died: voids the cells that it reserved and did not publish, in rings in use and in
- * those given back to the arena, and wakes all that sleep at our queues. soft_ia.lock
+ * A peer has died: voids the cells that it reserved and did not publish in the rings that it was told of, in those in use and in
+ * those given back to the arena, and wakes all that sleep at these queues. soft_ia.lock
  */
 void soft_cqs_reclaim(struct soft_ia *ia, const struct soft_peer *peer);
 

@@ -315,6 +315,7 @@ static void peer_delete(struct soft_peer *peer)
 		soft_foreign_close(peer->arena_fd);
 	soft_process_forget(&peer->process);
 	soft_copier_forget(peer);
+	free(peer->rings);
 	free(peer);
 }
 

@@ -63,6 +63,7 @@ struct soft_arena {
 	struct soft_block *free[3][48]; /* by kind and log2 of the size */
 	void *mapped;			/* the extent that small pieces are cut from */
 	struct soft_ref cut;
+	struct soft_ring_record *rings; /* of every piece that is a ring, or was one; the IA's lock */
 };
 
 /*
@@ -72,6 +73,17 @@ struct soft_arena {
  */
 enum soft_kind { SOFT_KIND_RING, SOFT_KIND_PORT, SOFT_KIND_OTHER };
 
+/*
+ * What this process knows of a piece that is a ring, where no peer writes. It stays as long as the arena, because peers know the
+ * ring longer than a queue has it. cq.c
+ */
+struct soft_ring_record {
+	struct soft_ring *ring;
+	uint32_t mask;
+	struct soft_cq *cq; /* that has the ring; NULL: it was given back. soft_ia.lock */
+	struct soft_ring_record *next;
+};
+
 /* A piece of the arena. */
 struct soft_mem {
 	void *addr;
@@ -80,6 +92,7 @@ struct soft_mem {
 	enum soft_kind kind;
 	bool used_before;  /* it holds what its last user left */
 	uint64_t position; /* of a ring: the position at which its next user continues; positions never restart */
+	struct soft_ring_record *record; /* of a ring, once it has had a user */
 };
 
 /* A skipped cell: a peer has reserved it and did not publish it in time, so it is out of use. */
@@ -219,6 +232,8 @@ struct soft_peer {
 	struct soft_spent late; /* by rings in which it has reserved cells; skip.c */
 	struct soft_spent places; /* by rings in which it executes a message; place.c */
 	struct soft_retired *retired; /* memory that it may still write to when it continues; port.c; soft_ia.lock */
+	struct soft_ring_record **rings; /* of this IA, that it was told of by any connection, each once; cq.c; soft_ia.lock */
+	uint32_t ring_count;
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
 	uint64_t walk;		      /* the latest walk over its queues, by number; quiesce.c; soft_ia.lock */
 	uint32_t walk_looks;	      /* how many of its requests that has looked at; soft_ia.lock */

@@ -55,6 +55,17 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep)
 	return evd_cq(soft_ia(ep->base.obj.ia), ep->base.request_evd);
 }
 
+/* The peer uses the endpoint's rings from now on. Returns false if there is no memory to note that. */
+static bool tell_rings(struct soft_ep *ep, struct soft_peer *peer)
+{
+	bool told;
+
+	datp_lock(&peer->ia->lock);
+	told = soft_cq_tell_locked(soft_ep_recv_cq(ep), peer) && soft_cq_tell_locked(soft_ep_request_cq(ep), peer);
+	datp_unlock(&peer->ia->lock);
+	return told;
+}
+
 bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_remote_ep *remote,
 		  bool accepting)
 {
@@ -67,7 +78,7 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	/* so that the peer can be told about the end even if there is no memory then */
 	if (!ep->end_msg)
 		ep->end_msg = soft_out_for_end();
-	if (!rport || !rring || !rrequest || !ep->end_msg) {
+	if (!rport || !rring || !rrequest || !ep->end_msg || !tell_rings(ep, peer)) {
 		soft_peer_unmap(peer, rport);
 		soft_peer_unmap(peer, rring);
 		soft_peer_unmap(peer, rrequest);

@@ -74,6 +74,7 @@ SOFT_API_TESTS = \
 	tests/soft/held_test \
 	tests/soft/hostile_test \
 	tests/soft/hostile/skip_test \
+	tests/soft/hostile/death_test \
 	tests/soft/hostile/half_open_test \
 	tests/soft/hostile/peer_test \
 	tests/soft/hostile/limits_test \
@@ -183,6 +184,9 @@ libhostile_la_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_skip_test_SOURCES = tests/soft/hostile/skip_test.c
 tests_soft_hostile_skip_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_skip_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+tests_soft_hostile_death_test_SOURCES = tests/soft/hostile/death_test.c
+tests_soft_hostile_death_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_hostile_death_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 tests_soft_hostile_half_open_test_SOURCES = tests/soft/hostile/half_open_test.c
 tests_soft_hostile_half_open_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_hostile_half_open_test_LDADD = libhostile.la libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la

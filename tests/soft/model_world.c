@@ -413,6 +413,11 @@ static void evd_open(struct soft_evd *evd, uint32_t cells)
 	REQUIRE(soft_cq_init(&evd->cq, world.ia, &evd->base, 1) == DATP_OK);
 	soft_ring_init(evd->cq.ring, cells, 0);
 	soft_cq_use(&evd->cq, evd->cq.ring, cells - 1);
+	evd->cq.mem.record->mask = cells - 1;
+	datp_lock(&world.ia->lock);
+	for (uint32_t n = 0; n < 3; n++)
+		REQUIRE(soft_cq_tell_locked(&evd->cq, &world.peer[n]));
+	datp_unlock(&world.ia->lock);
 	watch_ring(evd->cq.ring);
 }
 
@@ -647,6 +652,8 @@ void world_close(void)
 	if (world.b.evd.cq.ring)
 		soft_cq_fini(&world.b.evd.cq);
 	soft_arena_put(world.ia->arena);
+	for (uint32_t n = 0; n < 3; n++)
+		free(world.peer[n].rings);
 	soft_ports_fini(world.ia);
 	free(world.ia->mr);
 	free(world.ia->peer_of_sender_id);

@@ -28,6 +28,15 @@ static struct {
 	uint32_t next[SENDERS];	      /* the number in each sender's next message */
 } t;
 
+/* All peers have been told of the ring. */
+static void tell_all(void)
+{
+	datp_lock(&t.ia->lock);
+	for (uint32_t n = 0; n < PEERS; n++)
+		REQUIRE(soft_cq_tell_locked(&t.cq, &t.peer[n]));
+	datp_unlock(&t.ia->lock);
+}
+
 static void ring_open(void)
 {
 	memset(&t, 0, sizeof(t));
@@ -41,6 +50,7 @@ static void ring_open(void)
 		t.ia->peer_of_sender_id[n + 1] = &t.peer[n];
 	}
 	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+	tell_all();
 }
 
 static void ring_close(void)
@@ -49,6 +59,8 @@ static void ring_close(void)
 		return;
 	soft_cq_fini(&t.cq);
 	soft_arena_put(t.ia->arena);
+	for (uint32_t n = 0; n < PEERS; n++)
+		free(t.peer[n].rings);
 	free(t.ia->peer_of_sender_id);
 	free(t.ia);
 	t.ia = NULL;
@@ -265,6 +277,46 @@ static void reservation_in_a_ring_at_rest_does_not_block_its_next_user(void)
 	REQUIRE(t.cq.ring == ring);
 	send_one(0, 2);
 	CHECK_EQ_INT(take(), 2);
+}
+
+/* The peer has not heard of the end of its connection, and the next user of the ring has no connection with it. */
+static void reservation_of_one_who_knew_the_ring_before_does_not_block_it(void)
+{
+	struct soft_ring *ring = t.cq.ring;
+	uint64_t position;
+
+	soft_cq_fini(&t.cq);
+	REQUIRE(soft_cq_init(&t.cq, t.ia, NULL, 1) == DATP_OK);
+	REQUIRE(t.cq.ring == ring);
+	REQUIRE(soft_ring_reserve(ring, t.cq.mask, 2, &position) != NULL);
+	send_one(0, 0);
+	CHECK_EQ_INT(take(), 0);
+	reclaim(1);
+	CHECK_EQ_INT(take(), 1);
+}
+
+/* Else the deaths of many peers, each with a queue of its own, would take time that grows with the square of their number. */
+static void death_of_a_peer_is_no_matter_of_rings_that_it_was_not_told_of(void)
+{
+	struct soft_cq other = { 0 };
+	uint64_t position;
+	uint32_t bell;
+
+	REQUIRE(soft_cq_init(&other, t.ia, NULL, 1) == DATP_OK);
+	REQUIRE(soft_ring_reserve(other.ring, other.mask, 2, &position) != NULL);
+	bell = other.ring->bell;
+	reclaim(1);
+	CHECK(soft_cq_peek(&other) == NULL);
+	CHECK_EQ_INT(other.ring->bell, bell);
+	datp_lock(&t.ia->lock);
+	for (int i = 0; i < 3; i++)
+		REQUIRE(soft_cq_tell_locked(&other, &t.peer[1]));
+	datp_unlock(&t.ia->lock);
+	CHECK_EQ_INT(t.peer[1].ring_count, 2);
+	reclaim(1);
+	CHECK(soft_cq_peek(&other) != NULL);
+	CHECK_EQ_INT(other.ring->bell, bell + 1);
+	soft_cq_fini(&other);
 }
 
 /* Each cell has a reservation in the owner's name, less than a lap ahead, as the owner never writes. A sender gets no cell. */
@@ -518,6 +570,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(ring_is_as_long_as_it_was_made),
 	CHECK_TEST(sender_killed_with_a_cell_reserved_is_passed_over),
 	CHECK_TEST(reservation_in_a_ring_at_rest_does_not_block_its_next_user),
+	CHECK_TEST(reservation_of_one_who_knew_the_ring_before_does_not_block_it),
+	CHECK_TEST(death_of_a_peer_is_no_matter_of_rings_that_it_was_not_told_of),
 	CHECK_TEST(reservations_that_make_no_sense_keep_no_sender),
 	CHECK_TEST(ring_that_is_used_again_goes_on_where_it_was),
 	CHECK_TEST(no_wake_up_is_lost),

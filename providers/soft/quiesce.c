@@ -342,47 +342,6 @@ static bool next_other_end(struct soft_ia *ia, uint32_t *index, const struct sof
 	return found;
 }
 
-static void other_note(struct soft_other_work *other, const struct soft_ep *ep)
-{
-	other->ep = ep;
-	if (!ep)
-		return;
-	datp_bias_fence(); /* see soft_work_begin_with_lock() */
-	other->at_work = __atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST);
-}
-
-void soft_other_look(struct soft_other_work *other, struct soft_ia *ia, const struct soft_ep *ep)
-{
-	struct other_end end = { 0 };
-	bool has;
-
-	datp_lock(&ia->lock);
-	has = has_other_end(ia, ep, &end);
-	datp_unlock(&ia->lock);
-	other_note(other, has ? soft_ia_ep_of(end.arena, end.index) : NULL);
-}
-
-bool soft_other_has_ended(const struct soft_other_work *other)
-{
-	/* acquire: makes its last accesses come before what the caller does next */
-	return !other->ep || !(other->at_work & 1) || __atomic_load_n(&other->ep->at_work, __ATOMIC_ACQUIRE) != other->at_work;
-}
-
-/* Waits for threads that work for other adapters of this process on what is being freed, without a bound. No lock. */
-static void quiesce_other_adapters(struct soft_ia *ia)
-{
-	const struct soft_ep *ep;
-	uint32_t index = 0;
-
-	while (next_other_end(ia, &index, &ep)) {
-		struct soft_other_work other;
-
-		other_note(&other, ep);
-		for (unsigned int n = 1; !soft_other_has_ended(&other); n++)
-			soft_exec_nap(n);
-	}
-}
-
 /*
  * Returns true if no thread of this process that works for the endpoint touches what was made invalid before the mark `since`.
  * `freed`: NULL if the record of what it copies does not name that. What is under way at the mark is waited for once, however often
@@ -397,6 +356,41 @@ static bool own_is_quiet(const struct soft_ep *ep, const struct soft_freed *free
 	/* sequentially consistent, and after a load of the execution lock: see soft_work_begin_with_lock() */
 	return (int32_t)(mark - since) >= 0 || !(__atomic_load_n(&ep->at_work, __ATOMIC_SEQ_CST) & 1) ||
 	       (freed && soft_copying_spares(&ep->copying, freed, &initiator));
+}
+
+void soft_other_look(struct soft_other_work *other, struct soft_ia *ia, const struct soft_ep *ep)
+{
+	struct other_end end = { 0 };
+	bool has;
+
+	datp_lock(&ia->lock);
+	has = has_other_end(ia, ep, &end);
+	datp_unlock(&ia->lock);
+	other->ep = has ? soft_ia_ep_of(end.arena, end.index) : NULL;
+	other->since = other->ep ? soft_work_mark() : 0;
+	if (other->ep)
+		datp_bias_fence(); /* see soft_work_begin_with_lock() */
+}
+
+bool soft_other_has_ended(const struct soft_other_work *other)
+{
+	return !other->ep || own_is_quiet(other->ep, NULL, other->since);
+}
+
+/* Waits for threads that work for other adapters of this process on what is being freed, without a bound. No lock. */
+static void quiesce_other_adapters(struct soft_ia *ia)
+{
+	const struct soft_ep *ep;
+	uint32_t index = 0, since = 0;
+
+	while (next_other_end(ia, &index, &ep)) {
+		if (!since) {
+			since = soft_work_mark();
+			datp_bias_fence(); /* see soft_work_begin_with_lock() */
+		}
+		for (unsigned int n = 1; ep && !own_is_quiet(ep, NULL, since); n++)
+			soft_exec_nap(n);
+	}
 }
 
 /* Waits for threads that execute requests for this adapter, each once, without a bound. No lock. */

@@ -13,9 +13,9 @@
  * access within three quarters of the bound of bound.h loses its connection: from then on it has no right to touch our
  * memory, and the consumer soon gets DAT_CONNECTION_EVENT_BROKEN; this waits the rest of the bound for
  * the piece that the peer may be copying. If `receives`, this also waits for our own copies of messages to our receives, and the
- * caller holds no EP lock. Takes soft_ia.lock. A thread of this process, also one that
- * works for another adapter which is connected with this one, is waited for without a bound, whatever the execution locks say,
- * which peers can write to; unless it has recorded that it copies something else (copying.h).
+ * caller holds no EP lock. Takes soft_ia.lock. A thread of this process, also one that works for another adapter which is connected
+ * with this one, is waited for without a bound, whatever the execution locks say, to which peers can write; unless it has recorded
+ * that it copies something else (copying.h).
  */
 void soft_mr_quiesce(struct soft_ia *ia, uint32_t context, bool receives);
 

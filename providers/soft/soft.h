@@ -267,10 +267,10 @@ struct soft_exec_watch {
 	uint32_t at_work;
 };
 
-/* What a thread of this process that serves another adapter worked on at a look; quiesce.h. */
+/* What a thread of this process does for another adapter of it, if it began before a mark; quiesce.h. */
 struct soft_other_work {
-	const struct soft_ep *ep; /* NULL: there is none */
-	uint32_t at_work;
+	const struct soft_ep *ep; /* of the other adapter; NULL: the connection is not with another adapter of this process */
+	uint32_t since;		  /* soft_work_mark() */
 };
 
 /* The teardown of a connection, which waits until the peer has released both execution locks. teardown.c */

@@ -18,15 +18,14 @@ enum { CONNECTIONS = 16, BOUND_MS = 500, RELEASE_MS = 450, ENOUGH = 4 /* bounds;
 static pid_t attacker;
 static struct api_end ends[CONNECTIONS];
 
-/* Holds the execution locks of all its connections, of which there is one in its memory for all of them. */
-static void hold_all(void *arg)
+/* Has its connections. There is one execution lock in its memory for all of them, which it holds or does not. */
+static void stay(uint64_t held)
 {
 	uint64_t where = victim_is_at();
 	struct hostile h;
 
-	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	atomic_store(&h.own.port->exec_lock, SOFT_EXEC_NEXT(0, 1) | SOFT_EXEC_HELD);
+	atomic_fetch_or(&h.own.port->exec_lock, held);
 	for (unsigned int i = 0; i < CONNECTIONS; i++) {
 		h.fd = -1; /* the sockets before this one stay open */
 		hostile_connect(&h, where);
@@ -35,20 +34,16 @@ static void hold_all(void *arg)
 	hostile_close(&h);
 }
 
-/* Has its connections, and does nothing. */
+static void hold_all(void *arg)
+{
+	(void)arg;
+	stay(SOFT_EXEC_HELD);
+}
+
 static void only_connect(void *arg)
 {
-	uint64_t where = victim_is_at();
-	struct hostile h;
-
 	(void)arg;
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	for (unsigned int i = 0; i < CONNECTIONS; i++) {
-		h.fd = -1; /* the sockets before this one stay open */
-		hostile_connect(&h, where);
-	}
-	check_await(CHECK_PARENT);
-	hostile_close(&h);
+	stay(0);
 }
 
 /* ------------------------------------------------------------------ requests over all connections */

@@ -36,17 +36,24 @@ static struct {
 
 /* ------------------------------------------------------------------ the other two processes */
 
+/* In an attacker: connects to the victim, and waits until it is told to begin. */
+static void connect_and_await(struct hostile *h)
+{
+	uint64_t qual;
+
+	check_get(CHECK_PARENT, &qual, sizeof(qual));
+	hostile_make(h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_connect(h, qual);
+	check_await(CHECK_PARENT);
+}
+
 /* When it is told to, requests the victim's service thread, and does not wake it. */
 static void ask_without_a_ring(void *arg)
 {
 	struct hostile h;
-	uint64_t qual;
 
 	(void)arg;
-	check_get(CHECK_PARENT, &qual, sizeof(qual));
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	hostile_connect(&h, qual);
-	check_await(CHECK_PARENT);
+	connect_and_await(&h);
 	hostile_ask(&h);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
@@ -79,13 +86,10 @@ static void send_long(void *arg)
 static void hold_a_cell(void *arg)
 {
 	struct hostile h;
-	uint64_t qual, position;
+	uint64_t position;
 
 	(void)arg;
-	check_get(CHECK_PARENT, &qual, sizeof(qual));
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	hostile_connect(&h, qual);
-	check_await(CHECK_PARENT);
+	connect_and_await(&h);
 	position = hostile_reserve(&h);
 	check_signal(CHECK_PARENT);
 	check_await(CHECK_PARENT);
@@ -110,12 +114,8 @@ static void forge(void *arg)
 {
 	const struct forgery *forgery = arg;
 	struct hostile h;
-	uint64_t qual;
 
-	check_get(CHECK_PARENT, &qual, sizeof(qual));
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	hostile_connect(&h, qual);
-	check_await(CHECK_PARENT);
+	connect_and_await(&h);
 	for (unsigned int i = 0; i < forgery->cells; i++) {
 		uint32_t sender_id = forgery->sender_id == OWN  ? h.theirs.intro.sender_id :
 				     forgery->sender_id == EACH ? i + 3 :
@@ -177,14 +177,11 @@ static void fill_receive(struct hostile *h, uint32_t i, uint64_t position)
 /* Reserves many cells, and publishes each late. */
 static void publish_late(void *arg)
 {
-	uint64_t qual, at[LATE_CELLS];
+	uint64_t at[LATE_CELLS];
 	struct hostile h;
 
 	(void)arg;
-	check_get(CHECK_PARENT, &qual, sizeof(qual));
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	hostile_connect(&h, qual);
-	check_await(CHECK_PARENT);
+	connect_and_await(&h);
 	for (uint32_t i = 0; i < LATE_CELLS; i++)
 		at[i] = hostile_reserve(&h);
 	late_each_time(&h, at, publish_void);
@@ -194,13 +191,9 @@ static void publish_late(void *arg)
 static void publish_late_with_pauses(void *arg)
 {
 	struct hostile h;
-	uint64_t qual;
 
 	(void)arg;
-	check_get(CHECK_PARENT, &qual, sizeof(qual));
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	hostile_connect(&h, qual);
-	check_await(CHECK_PARENT);
+	connect_and_await(&h);
 	check_signal(CHECK_PARENT);
 	while (!atomic_load(&seen->over)) {
 		uint64_t position = hostile_reserve(&h);
@@ -217,14 +210,11 @@ static void publish_late_with_pauses(void *arg)
 /* Says that it executes its messages, which keep their places in the ring, and fills each receive late. */
 static void execute_late(void *arg)
 {
-	uint64_t qual, at[LATE_CELLS];
+	uint64_t at[LATE_CELLS];
 	struct hostile h;
 
 	(void)arg;
-	check_get(CHECK_PARENT, &qual, sizeof(qual));
-	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	hostile_connect(&h, qual);
-	check_await(CHECK_PARENT);
+	connect_and_await(&h);
 	atomic_fetch_or(&h.own.port->exec_lock, SOFT_EXEC_HELD);
 	for (uint32_t i = 0; i < LATE_CELLS; i++) {
 		struct soft_ring *ring = hostile_ring_of_victim(&h);

@@ -13,8 +13,8 @@
  *
  * Invariant: a message is one line and one write, and what a file or a library has put into it
  * cannot steer the terminal; standard output is never touched; set-uid programs heed none of the
- * variables. No message waits for a reader or raises a signal (line.h), but for syslog(3), which
- * waits while the system's log is full.
+ * variables. No message waits for its reader or raises a signal (line.h). Only syslog(3) may wait: while
+ * the system's log is full.
  */
 #ifndef LOG_DATLOG_H
 #define LOG_DATLOG_H

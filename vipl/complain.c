@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the messages of libvipl on stderr. Invariant: each message is one line and one write,
- * because the processes of one program share stderr, and nobody waits for who reads it: log/line.h.
+ * because the processes of one program share stderr, and no thread waits for its reader: log/line.h.
  */
 #include <stdarg.h>
 #include <stdio.h>

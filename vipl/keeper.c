@@ -37,7 +37,7 @@ void keeper_wake(struct nic *nic)
 	dat_evd_post_se(nic->cm_evd, &event);
 }
 
-/* Returns whether the lock can be had. Who holds it for long may be held up by a peer. */
+/* Returns whether the lock can be had soon. A peer may hold up the thread that has it. */
 static bool is_free(pthread_mutex_t *lock)
 {
 	if (!lock_within(lock, REACH_MS))

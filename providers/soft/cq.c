@@ -401,7 +401,7 @@ bool soft_cq_tell_locked(const struct soft_cq *cq, struct soft_peer *peer)
 
 /*
  * Returns the position of a cell that was published, and that the service thread has hidden (place.c): its message is there, and it
- * is shown when the EP lock can be had. UINT64_MAX: there is none.
+ * is shown when the EP lock can be had. Returns UINT64_MAX if no such cell exists.
  */
 static uint64_t hidden_in(const struct soft_cq *cq)
 {

@@ -238,7 +238,7 @@ static void test_gets_evds_for_so_many_events_in_all(void)
 	ended_for_greed();
 }
 
-/* A length that is none is refused by the provider, but counts, so that there is no way around the sum. */
+/* The provider refuses a negative length, but the server counts it: otherwise a client could go around the sum. */
 static void many_short_evds_are_as_much_as_a_long_one(void)
 {
 	int asked = 0;

@@ -206,8 +206,8 @@ static unsigned int times_in_text(const char *what)
 }
 
 /*
- * Makes room, and logs until a line is written, which says how many were lost: those of the threads but for what has been read of
- * them, and our own.
+ * Makes room, and logs until a line is written. That line says how many were lost: of the lines of the threads all that have not
+ * been read, and the lines of this thread before it.
  */
 static void the_next_line_says_how_many_were_lost(void)
 {

@@ -111,6 +111,12 @@ bool check_is_brief(void);
 
 pid_t check_fork(void (*run)(void *arg), void *arg);
 
+/*
+ * Called in a child of a process with threads before it exits: what only the stack of such a thread points to is no leak, but leak
+ * checkers do not read the stacks of threads that the child does not have.
+ */
+void check_ignore_leaks(void);
+
 #define check_join(peer)	check_join_at(peer, __FILE__, __LINE__)	/* bounded; anything but a clean end fails */
 void check_kill(pid_t peer);		/* SIGKILL, and wait until it is gone */
 

@@ -15,6 +15,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+#endif
 
 #include "internal.h"
 
@@ -32,6 +37,23 @@ static int parent_sync = -1;		/* in a peer: its end of the pair */
 
 /* In sanitized programs; a peer leaves without running the sanitizer's own hook for exit(). */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+static int leaks_are_ignored;
+int __lsan_is_turned_off(void);
+
+/* A leak checker of a sanitizer calls it before it looks for leaks. */
+int __lsan_is_turned_off(void)
+{
+	return leaks_are_ignored;
+}
+
+void check_ignore_leaks(void)
+{
+	leaks_are_ignored = true;
+#ifdef VALGRIND_CLO_CHANGE
+	VALGRIND_CLO_CHANGE("--leak-check=no");
+#endif
+}
 
 static struct peer *peer_find(pid_t pid)
 {

@@ -252,8 +252,10 @@ static void have_a_child_exit(void *arg)
 	join_the_server();
 	child = fork();
 	REQUIRE(child >= 0);
-	if (child == 0)
+	if (child == 0) {
+		check_ignore_leaks();
 		exit(EXIT_SUCCESS);
+	}
 	REQUIRE(waitpid(child, &status, 0) == child);
 	REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 	expect_recv(&c, 0, VIP_STATUS_OP_RECEIVE);

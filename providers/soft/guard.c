@@ -106,9 +106,25 @@ static long move_by_string(const struct soft_right *right, void *to, const void 
 	return result;
 }
 
+#define BLOCK_A "%%xmm0", "%%xmm1", "%%xmm2", "%%xmm3"
+#define BLOCK_B "%%xmm4", "%%xmm5", "%%xmm6", "%%xmm7"
+#define LOAD_BLOCK(at, block) LOAD_WORDS(at, block)
+#define LOAD_WORDS(at, a, b, c, d)                                                                 \
+	"movups " #at "(%%rsi), " a "\n\t"                                                         \
+	"movups 16+" #at "(%%rsi), " b "\n\t"                                                      \
+	"movups 32+" #at "(%%rsi), " c "\n\t"                                                      \
+	"movups 48+" #at "(%%rsi), " d "\n\t"
+#define STORE_BLOCK(at, block) STORE_WORDS(at, block)
+#define STORE_WORDS(at, a, b, c, d)                                                                \
+	"movups " a ", " #at "(%%rdi)\n\t"                                                         \
+	"movups " b ", 16+" #at "(%%rdi)\n\t"                                                      \
+	"movups " c ", 32+" #at "(%%rdi)\n\t"                                                      \
+	"movups " d ", 48+" #at "(%%rdi)\n\t"
+
 /*
- * The same for at least MOVE_BLOCK bytes, in blocks of that size; the last one may overlap the one before. Every x86-64
- * has SSE2.
+ * The same for at least MOVE_BLOCK bytes, in blocks of that size. Each block but the first and the last, which may overlap their
+ * neighbours, is stored to a whole line of the cache. A block is loaded before the one that precedes it is stored, because the
+ * processor delays a load whose place within a page is that of a store just made. Every x86-64 has SSE2.
  */
 static long move_by_blocks(const struct soft_right *right, void *to, const void *from, uint64_t len)
 {
@@ -116,33 +132,51 @@ static long move_by_blocks(const struct soft_right *right, void *to, const void 
 
 	__asm__ volatile(SEQUENCE_BEGIN "movq %[to], %%rdi\n\t"
 					"movq %[from], %%rsi\n\t"
-					"movq %[len], %%rcx\n"
+					"movq %[len], %%rcx\n\t"
+					"leaq 64(%%rdi), %%rax\n\t" /* how long it is to the next line */
+					"andq $-64, %%rax\n\t"
+					"subq %%rdi, %%rax\n\t"
+					LOAD_BLOCK(0, BLOCK_B)
+					"subq %%rax, %%rcx\n\t"
+					"addq %%rax, %%rsi\n\t"
+					"cmpq $192, %%rcx\n\t"
+					"jb 7f\n\t"
+					LOAD_BLOCK(0, BLOCK_A)
+					STORE_BLOCK(0, BLOCK_B)
+					"addq %%rax, %%rdi\n"
 					"6:\n\t"
-					"movups (%%rsi), %%xmm0\n\t"
-					"movups 16(%%rsi), %%xmm1\n\t"
-					"movups 32(%%rsi), %%xmm2\n\t"
-					"movups 48(%%rsi), %%xmm3\n\t"
-					"movups %%xmm0, (%%rdi)\n\t"
-					"movups %%xmm1, 16(%%rdi)\n\t"
-					"movups %%xmm2, 32(%%rdi)\n\t"
-					"movups %%xmm3, 48(%%rdi)\n\t"
+					LOAD_BLOCK(64, BLOCK_B)
+					STORE_BLOCK(0, BLOCK_A)
+					LOAD_BLOCK(128, BLOCK_A)
+					STORE_BLOCK(64, BLOCK_B)
+					"addq $128, %%rsi\n\t"
+					"addq $128, %%rdi\n\t"
+					"subq $128, %%rcx\n\t"
+					"cmpq $192, %%rcx\n\t"
+					"jae 6b\n\t"
+					"jmp 8f\n"
+					"7:\n\t"
+					STORE_BLOCK(0, BLOCK_B)
+					"addq %%rax, %%rdi\n"
+					"8:\n\t"
+					"cmpq $64, %%rcx\n\t"
+					"jb 9f\n\t"
+					LOAD_BLOCK(0, BLOCK_A)
+					STORE_BLOCK(0, BLOCK_A)
 					"addq $64, %%rsi\n\t"
 					"addq $64, %%rdi\n\t"
 					"subq $64, %%rcx\n\t"
-					"cmpq $64, %%rcx\n\t"
-					"jae 6b\n\t"
-					"movups -64(%%rsi,%%rcx), %%xmm0\n\t"
-					"movups -48(%%rsi,%%rcx), %%xmm1\n\t"
-					"movups -32(%%rsi,%%rcx), %%xmm2\n\t"
-					"movups -16(%%rsi,%%rcx), %%xmm3\n\t"
-					"movups %%xmm0, -64(%%rdi,%%rcx)\n\t"
-					"movups %%xmm1, -48(%%rdi,%%rcx)\n\t"
-					"movups %%xmm2, -32(%%rdi,%%rcx)\n\t"
-					"movups %%xmm3, -16(%%rdi,%%rcx)\n\t"
+					"jmp 8b\n"
+					"9:\n\t"
+					"addq %%rcx, %%rsi\n\t"
+					"addq %%rcx, %%rdi\n\t"
+					LOAD_BLOCK(-64, BLOCK_A)
+					STORE_BLOCK(-64, BLOCK_A)
 					"xorl %%eax, %%eax\n" SEQUENCE_END
 			 : "=&a"(result)
 			 : SEQUENCE_INPUTS, [to] "r"(to), [from] "r"(from), [len] "r"(len)
-			 : "rcx", "rdi", "rsi", "xmm0", "xmm1", "xmm2", "xmm3", "cc", "memory");
+			 : "rcx", "rdi", "rsi", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "cc",
+			   "memory");
 	return result;
 }
 

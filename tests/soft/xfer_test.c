@@ -433,6 +433,7 @@ static void place_within_a_page_does_not_make_a_copy_slow(void)
 
 	if (!soft_guard_is_atomic())
 		check_skip("it is the C library that copies");
+	memset(from, 1, sizeof(from)); /* until then all its pages are the zero page, so that it is always in the cache */
 	same = granted_cost(shared->memory, page, LEN);
 	for (size_t ahead = 1; ahead < 64; ahead += 7) {
 		double is = granted_cost(shared->memory + ahead, page, LEN);

@@ -52,7 +52,7 @@ struct soft_dir {
 	bool targets;	     /* the next request has to be executed by the target, whose progress thread does it if nobody polls */
 	bool alone;	     /* no more cooperative copies: one of them has failed */
 	uint64_t moved;	     /* bytes, by this call */
-	uint64_t waited;     /* soft_bounce_waited() at its begin */
+	uint64_t waited;     /* soft_peer_waited() at its begin */
 	bool again;	     /* it goes on with what an earlier call has left, and may be a poll */
 	/* the right to access the peer's memory; right.seq is the request being executed, whatever the port says meanwhile */
 	struct soft_right right;
@@ -63,7 +63,7 @@ static void dir_init(struct soft_dir *dir, struct soft_ep *ep, bool initiator)
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
 	*dir = (struct soft_dir){ .ep = ep, .peer = ep->peer, .initiator = initiator };
-	dir->waited = soft_bounce_waited(ep->peer);
+	dir->waited = soft_peer_waited(ep->peer);
 	dir->ip = initiator ? ep->port : ep->rport;
 	dir->tp = initiator ? ep->rport : ep->port;
 	dir->il = initiator ? &ep->layout : &ep->rlayout;
@@ -696,10 +696,10 @@ static void request_done(struct soft_dir *dir, uint32_t seq, struct soft_sqe *e,
 	atomic_store_explicit(&dir->ip->sq_done, seq + 1, memory_order_release);
 }
 
-/* What threads here have waited for the peer's bounce thread during this call, in bytes: a part of the bound is EXEC_BYTES. */
+/* What threads here have waited for the peer during this call, in bytes: a part of the bound is EXEC_BYTES. */
 static uint64_t exec_waited(const struct soft_dir *dir)
 {
-	uint64_t ms = soft_bounce_waited(dir->peer) - dir->waited;
+	uint64_t ms = soft_peer_waited(dir->peer) - dir->waited;
 
 	return __builtin_expect(ms != 0, 0) ? ms * (EXEC_BYTES / (soft_bound_call(dir->peer->ia) + 1)) : 0;
 }

@@ -8,10 +8,11 @@
  * A peer has one at a time. Whoever has started it waits for it only for a while, because that thread has the EP lock, and
  * maybe the poll lock of a queue; a later access to the region finds the answer.
  *
- * Invariant: the searches for one peer take a quarter of the bound at most, and a SEARCH_SHARE-th of the time in the long run, and
- * calls wait no longer than that for them, whatever the peer does. While nothing is left of this budget, its regions are not
- * looked for. A search takes some 100 us where the peer is an ordinary program. For a process, which may pass as many peers,
- * one finder runs at a time, with those that were left behind, and for all of them FINDERS_MOST.
+ * Invariant: the searches for one process, which may pass as many peers, take a quarter of the bound at most, and a
+ * SEARCH_SHARE-th of the time in the long run, and calls wait no longer than that for them, whatever the process does. While
+ * nothing is left of this budget, its regions are not looked for. A search takes some 100 us where the peer is an ordinary program.
+ * For a process one finder runs at a time, with those that were left behind, and for all of them FINDERS_MOST. A poll ends when it
+ * has waited for the searches for many processes: soft_peer_waited().
  */
 #define _GNU_SOURCE
 #include "find.h"
@@ -19,6 +20,7 @@
 #include "bound.h"
 #include "errand.h"
 #include "pages.h"
+#include "peer.h"
 #include "soft.h"
 #include <datp/timer.h>
 #include <dirent.h>
@@ -43,11 +45,22 @@ struct soft_finder {
 	pid_t pid;
 	struct soft_sought sought;
 	uint64_t took_us;
+	/* whether a call waits for it, how long one has waited, and whether its time has been counted. finders.lock */
+	bool awaited, counted;
+	uint64_t waited_us;
 	bool unsealed;
 	dev_t device; /* where else than there a file is looked for only if `unsealed` */
 	int fd;
 	uint64_t offset;
 	struct soft_finder *next; /* soft_ia.finders */
+};
+
+/* What the searches for a process have taken lately. It is forgotten when that does not count any more. */
+struct soft_search_spent {
+	pid_t pid;
+	uint64_t used_us; /* how much of the budget has been used */
+	uint64_t at_us;	  /* when that was so */
+	struct soft_search_spent *next;
 };
 
 /* ---- finding the file ---- */
@@ -203,6 +216,92 @@ static void close_found(struct soft_errand *errand)
 		close(f->fd);
 }
 
+/* ---- the budgets of the processes ---- */
+
+/* Gives back what the time that has passed makes up for. */
+static void spent_settle(struct soft_search_spent *spent)
+{
+	uint64_t now = datp_clock_us(), back = (now - spent->at_us) / SEARCH_SHARE;
+
+	spent->at_us = back < spent->used_us ? spent->at_us + back * SEARCH_SHARE : now;
+	spent->used_us -= back < spent->used_us ? back : spent->used_us;
+}
+
+/* Returns the record of a process, or NULL if there is no memory for one. Forgets those that do not count. finders.lock */
+static struct soft_search_spent *spent_locked(struct soft_finders *finders, pid_t pid)
+{
+	struct soft_search_spent **at = &finders->spent, *spent, *found = NULL;
+
+	while ((spent = *at)) {
+		spent_settle(spent);
+		if (spent->pid == pid) {
+			found = spent;
+		} else if (!spent->used_us) {
+			*at = spent->next;
+			free(spent);
+			continue;
+		}
+		at = &spent->next;
+	}
+	if (found)
+		return found;
+	found = malloc(sizeof *found);
+	if (found) {
+		*found = (struct soft_search_spent){ pid, 0, datp_clock_us(), finders->spent };
+		finders->spent = found;
+	}
+	return found;
+}
+
+static void spend_locked(struct soft_finders *finders, pid_t pid, uint64_t us)
+{
+	struct soft_search_spent *spent = spent_locked(finders, pid);
+
+	if (spent)
+		spent->used_us += us;
+}
+
+/* Counts what a finder that has ended has taken beyond the time that a call has waited for it, if it has not been. finders.lock */
+static void finder_count_locked(struct soft_finders *finders, struct soft_finder *f)
+{
+	/* not all of it, because this process may have been stopped meanwhile */
+	uint64_t took_us = f->took_us < SEARCH_MOST_US ? f->took_us : SEARCH_MOST_US;
+
+	if (!f->counted && took_us > f->waited_us)
+		spend_locked(finders, f->pid, took_us - f->waited_us);
+	f->counted = true;
+}
+
+/* Returns how long the next search for the peer may be waited for; 0: none may begin. */
+static uint64_t left_us(const struct soft_peer *peer)
+{
+	const uint64_t most = (uint64_t)soft_bound_call(peer->ia) * 1000;
+	struct soft_finders *finders = &peer->ia->finders;
+	const struct soft_search_spent *spent;
+	uint64_t left = 0;
+
+	datp_lock(&finders->lock);
+	/* another peer of the process may never take its answer */
+	for (struct soft_finder *f = finders->first; f; f = f->next)
+		if (!f->awaited && (soft_errand_is_done(&f->errand) || soft_errand_has_ended(&f->errand)))
+			finder_count_locked(finders, f);
+	spent = spent_locked(finders, peer->process.pid);
+	if (spent && spent->used_us < most)
+		left = most - spent->used_us;
+	datp_unlock(&finders->lock);
+	return left;
+}
+
+/* A call has waited so long for the finder. */
+static void finder_waited(struct soft_finders *finders, struct soft_finder *f, uint64_t us)
+{
+	datp_lock(&finders->lock);
+	f->awaited = false;
+	f->waited_us = us;
+	spend_locked(finders, f->pid, us);
+	datp_unlock(&finders->lock);
+}
+
 /* ---- all finders of an adapter ---- */
 
 /*
@@ -242,6 +341,7 @@ static void delist(struct soft_ia *ia, struct soft_finder *finder)
 	struct soft_finder **at = &ia->finders.first;
 
 	datp_lock(&ia->finders.lock);
+	finder_count_locked(&ia->finders, finder);
 	while (*at != finder)
 		at = &(*at)->next;
 	*at = finder->next;
@@ -251,11 +351,16 @@ static void delist(struct soft_ia *ia, struct soft_finder *finder)
 /* Those that are there now were left behind. */
 void soft_finders_fini(struct soft_ia *ia)
 {
+	struct soft_search_spent *spent;
 	struct soft_finder *f;
 
 	while ((f = ia->finders.first)) {
 		ia->finders.first = f->next;
 		soft_errand_end(&f->errand);
+	}
+	while ((spent = ia->finders.spent)) {
+		ia->finders.spent = spent->next;
+		free(spent);
 	}
 }
 
@@ -267,7 +372,8 @@ static struct soft_finder *finder_new(struct soft_peer *peer, const struct soft_
 	if (!f)
 		return NULL;
 	*f = (struct soft_finder){ .errand = { .run = run, .undo = close_found, .done_fd = -1 }, .pid = peer->process.pid,
-				   .sought = *sought, .fd = -1, .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
+				   .awaited = true, .sought = *sought, .fd = -1,
+				   .unsealed = peer->ia->want_share == SOFT_SHARE_UNSEALED };
 	f->device = fstat(peer->ia->arena->fd, &st) == 0 ? st.st_dev : 0;
 	if (enlist(peer->ia, f)) {
 		if (soft_errand_start(&f->errand))
@@ -280,29 +386,15 @@ static struct soft_finder *finder_new(struct soft_peer *peer, const struct soft_
 
 /* ---- the search ---- */
 
-/* Returns how long the next search may be waited for; 0: none may begin. search.lock */
-static uint64_t left_us_locked(struct soft_search *search, const struct soft_ia *ia)
-{
-	const uint64_t most = (uint64_t)soft_bound_call(ia) * 1000;
-	uint64_t now = datp_clock_us(), back = (now - search->used_at_us) / SEARCH_SHARE;
-
-	search->used_at_us = back < search->used_us ? search->used_at_us + back * SEARCH_SHARE : now;
-	search->used_us -= back < search->used_us ? back : search->used_us;
-	return search->used_us < most ? most - search->used_us : 0;
-}
-
 /* Takes the answer from the finder, which is done. search.lock */
 static struct soft_finder *answer_take_locked(struct soft_peer *peer)
 {
 	struct soft_search *search = &peer->search;
 	struct soft_finder *f = search->finder;
-	/* not all of it, because this process may have been stopped meanwhile */
-	uint64_t took_us = f->took_us < SEARCH_MOST_US ? f->took_us : SEARCH_MOST_US;
 
 	delist(peer->ia, f);
 	search->finder = NULL;
 	search->answered_us = 0;
-	search->used_us += took_us > search->waited_us ? took_us - search->waited_us : 0;
 	return f;
 }
 
@@ -337,7 +429,7 @@ static struct soft_finder *search_locked(struct soft_peer *peer, const struct so
 			return NULL;
 		*old = answer_take_locked(peer);
 	}
-	*wait_us = left_us_locked(search, peer->ia);
+	*wait_us = left_us(peer);
 	search->finder = *wait_us ? finder_new(peer, sought) : NULL;
 	search->awaited = search->finder;
 	if (!search->finder)
@@ -354,10 +446,13 @@ static struct soft_finder *search_await(struct soft_peer *peer, uint64_t wait_us
 
 	soft_errand_wait(&search->finder->errand, wait_us); /* nobody else takes it meanwhile */
 	waited = datp_clock_us() - began;
+	waited = waited < wait_us ? waited : wait_us;
+	finder_waited(&peer->ia->finders, search->finder, waited);
 	datp_lock(&search->lock);
 	search->awaited = false;
-	search->waited_us = waited < wait_us ? waited : wait_us;
-	search->used_us += search->waited_us;
+	/* relaxed: see soft_peer_waited() */
+	search->all_us += waited;
+	__atomic_store_n(&peer->searched, search->all_us / 1000, __ATOMIC_RELAXED);
 	f = soft_errand_is_done(&search->finder->errand) ? answer_take_locked(peer) : NULL;
 	datp_unlock(&search->lock);
 	return f;

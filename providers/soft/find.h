@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct soft_finder;
+struct soft_search_spent;
 struct soft_ia;
 struct soft_peer;
 
@@ -16,15 +17,14 @@ struct soft_search {
 	struct soft_finder *finder;
 	bool awaited;		/* a thread waits for the finder, and takes its answer if that comes in time */
 	uint64_t answered_us;	/* when the finder was seen to have an answer, which nobody has taken; or 0 */
-	uint64_t waited_us;	/* how long the finder has been awaited, which has been counted */
-	uint64_t used_us;	/* how much of the budget has been used */
-	uint64_t used_at_us;	/* when that was so */
+	uint64_t all_us;	/* how long calls have waited for all of its searches */
 };
 
-/* The finders of an adapter, with those that were left behind when their peers went. */
+/* The finders of an adapter, with those that were left behind when their peers went, and what processes have used up. */
 struct soft_finders {
 	_Atomic uint32_t lock; /* a leaf */
 	struct soft_finder *first;
+	struct soft_search_spent *spent;
 };
 
 /* A region that is looked for: what the peer has mapped, shared, at a range of its addresses. */
@@ -39,7 +39,7 @@ enum soft_find_end { SOFT_FOUND, SOFT_FOUND_NONE, SOFT_FIND_LATER };
 /*
  * Opens the file of a region, if it may be mapped here: *fd, and *offset is the place of the range in the file. Returns
  * SOFT_FIND_LATER if that is not known yet: ask again when the region is accessed again. How long this waits is limited, for all
- * calls together, by the budget of the peer.
+ * calls together, by the budget of the peer's process.
  */
 enum soft_find_end soft_find(struct soft_peer *peer, const struct soft_sought *sought, int *fd, uint64_t *offset);
 /* No connection has the peer any more: ends its search. */

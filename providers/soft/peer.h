@@ -74,6 +74,16 @@ void soft_peer_unmap_locked(struct soft_peer *peer, const void *at); /* ia.lock 
  */
 const void *soft_peer_page(struct soft_peer *peer, const void *at, uint64_t size);
 
+/*
+ * Returns how long threads of this process have waited for requests with the peer, in milliseconds: for its bounce thread, and for
+ * searches for its regions. Whoever executes several requests one after the other makes an end when that has grown too much.
+ */
+static inline uint64_t soft_peer_waited(const struct soft_peer *peer)
+{
+	/* relaxed: the caller's own waits are in it, and those of other threads may be; a builtin for the model checker's sake */
+	return __atomic_load_n(&peer->mailbox_waited, __ATOMIC_RELAXED) + __atomic_load_n(&peer->searched, __ATOMIC_RELAXED);
+}
+
 /* Writes our introduction; sender_id and my_sender_id are its fields. */
 void soft_peer_introduce(struct soft_ia *ia, uint32_t sender_id, uint32_t my_sender_id,
 			 struct soft_intro *intro);

@@ -217,6 +217,7 @@ struct soft_peer {
 	_Atomic uint32_t mailbox_lock;
 	bool mailbox_asked;	       /* a question has been left there unanswered, when nobody waits any more. mailbox_lock */
 	uint64_t mailbox_waited; /* for answers, in milliseconds; soft_bounce_waited(). Written under mailbox_lock */
+	uint64_t searched; /* how long calls have waited for searches, in milliseconds. Written under search.lock; find.c */
 	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */
 	/* Our bounce thread copies for it, or may have done: each completion looks at that; see soft_bounce_passed() */
 	_Atomic bool bounces;

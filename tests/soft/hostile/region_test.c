@@ -36,6 +36,10 @@ enum {
 	SEGMENTS = 16,	 /* of a request */
 	SEARCHES = 64,	 /* regions that are searched for in a call */
 	SEARCH_MS = 50,	 /* how long a search takes then */
+	CALL_MS = 250,	 /* so long a call waits for the searches for a process, at most */
+	SHARE = 10,	 /* and such a part of the time */
+	PROCESSES = 8,	 /* at most */
+	ADAPTERS = 12,	 /* of a process, at most */
 };
 
 /* ------------------------------------------------------------------ the attacker */
@@ -121,6 +125,24 @@ struct requests {
 	uint32_t pages;
 };
 
+/* Leaves an RDMA Write of a byte out of each of the regions from that one on. */
+static void leave_request(struct hostile *h, uint32_t seq, uint64_t at, const struct requests *r, uint32_t first)
+{
+	struct soft_sqe *e = soft_port_sqe(h->own.port, &h->own.layout, seq);
+
+	*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE, .n = SEGMENTS, .len = SEGMENTS };
+	e->remote = (struct datp_rge){ r->region, 0, r->addr, SEGMENTS };
+	for (uint32_t k = 0; k < SEGMENTS; k++)
+		e->sge[k] = (struct datp_sge){ HOSTILE_CONTEXT(FIRST + first + k), 0, at, 1 };
+}
+
+static void make_regions(struct hostile *h, uint64_t at, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		h->own.mr[FIRST + i] = (struct soft_mr){ .addr = at, .len = 4096, .priv = DAT_MEM_PRIV_ALL_FLAG | SOFT_MR_SHARED,
+							 .context = HOSTILE_CONTEXT(FIRST + i) };
+}
+
 /* Leaves RDMA Writes of a byte out of each of many regions, and keeps on saying so until the victim has executed them. */
 static void leave_requests(struct hostile *h, uint64_t at)
 {
@@ -128,19 +150,9 @@ static void leave_requests(struct hostile *h, uint64_t at)
 	struct requests r;
 
 	check_get(CHECK_PARENT, &r, sizeof(r));
-	for (uint32_t i = 0; i < r.pages; i++) {
-		struct soft_mr *mr = &h->own.mr[FIRST + i];
-
-		*mr = (struct soft_mr){ .addr = at, .len = 4096, .priv = DAT_MEM_PRIV_ALL_FLAG | SOFT_MR_SHARED,
-					.context = HOSTILE_CONTEXT(FIRST + i) };
-	}
+	make_regions(h, at, r.pages);
 	for (uint32_t i = 0, seq = 0; i < r.pages; i += SEGMENTS) {
-		struct soft_sqe *e = soft_port_sqe(port, &h->own.layout, seq);
-
-		*e = (struct soft_sqe){ .op = DATP_RDMA_WRITE, .n = SEGMENTS, .len = SEGMENTS };
-		e->remote = (struct datp_rge){ r.region, 0, r.addr, SEGMENTS };
-		for (uint32_t k = 0; k < SEGMENTS; k++)
-			e->sge[k] = (struct datp_sge){ HOSTILE_CONTEXT(FIRST + i + k), 0, at, 1 };
+		leave_request(h, seq, at, &r, i);
 		if (++seq % (h->own.layout.sq_mask + 1) && i + SEGMENTS < r.pages)
 			continue;
 		atomic_store(&port->sq_posted, seq);
@@ -382,7 +394,7 @@ static void regions_are_copied_if_looking_for_the_file_does_not_end(void)
 }
 
 static _Atomic bool searches_take_long;
-static _Atomic unsigned int searches;
+static _Atomic unsigned int searches, searching;
 
 /* Stands for the C library's, also for the plugin. */
 DIR *opendir(const char *name)
@@ -391,24 +403,50 @@ DIR *opendir(const char *name)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "opendir");
 	atomic_fetch_add(&searches, 1);
+	atomic_fetch_add(&searching, 1);
 	if (atomic_load(&searches_take_long))
 		usleep(SEARCH_MS * 1000);
+	atomic_fetch_sub(&searching, 1);
 	return real(name);
+}
+
+static _Thread_local unsigned int begun; /* threads, most of which are for searches */
+
+/* The same. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	begun++;
+	return real(thread, attr, run, arg);
+}
+
+/* Polls once. Returns true if all requests have been executed that the attacker has left. A call does a part of them. */
+static bool has_executed(struct soft_ep *ep)
+{
+	DAT_EVENT event;
+	bool all;
+
+	CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
+	datp_lock(&ep->base.lock);
+	all = atomic_load(&ep->rport->sq_done) == atomic_load(&ep->rport->sq_posted);
+	datp_unlock(&ep->base.lock);
+	return all;
 }
 
 /* Executes the requests of the attacker, each time all that it has left. */
 static void execute_all(uint32_t pages)
 {
 	const struct requests r = { (uintptr_t)victim.buf.mem, victim.buf.rmr_context, pages };
-	DAT_EVENT event;
 
 	check_put(attacker, &r, sizeof(r));
 	for (uint32_t left = (pages + SEGMENTS - 1) / SEGMENTS, queue = 0; left; left -= left < queue ? left : queue) {
-		const struct soft_ep *ep = (const struct soft_ep *)victim.end.ep;
+		struct soft_ep *ep = (struct soft_ep *)victim.end.ep;
 
 		queue = ep->rlayout.sq_mask + 1;
 		check_await(attacker);
-		CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
+		CHECK_SOON(has_executed(ep));
 		check_signal(attacker);
 	}
 	check_await(attacker);
@@ -441,6 +479,114 @@ static void call_does_not_wait_for_many_long_searches(void)
 	CHECK(pages_used() < 64);
 	victim_serves_others();
 	attacker_ends();
+}
+
+/* Connects as several adapters, each of which leaves a request out of regions that are not known yet, when it is told to. */
+static void come_with_adapters(void *arg)
+{
+	static struct hostile h[ADAPTERS];
+	const unsigned int adapters = *(unsigned int *)arg;
+	uint64_t where = victim_is_at(), at;
+	struct requests r;
+
+	for (unsigned int i = 0; i < adapters; i++) {
+		hostile_make(&h[i], HOSTILE_GOOD, HOSTILE_NO_BELL);
+		hostile_connect(&h[i], where);
+		check_await(CHECK_PARENT);
+	}
+	at = regions_in_file(&h[0], SIZE);
+	for (unsigned int i = 0; i < adapters; i++) {
+		check_get(CHECK_PARENT, &r, sizeof(r));
+		make_regions(&h[i], at, SEGMENTS);
+		leave_request(&h[i], 0, at, &r, 0);
+		atomic_store(&h[i].own.port->sq_posted, 1);
+		hostile_mark_ready(&h[i]);
+		check_signal(CHECK_PARENT);
+	}
+	check_await(CHECK_PARENT);
+}
+
+static pid_t crowd[PROCESSES];
+static DAT_EP_HANDLE crowd_ep[PROCESSES * ADAPTERS];
+
+/* Connects with so many processes, and as many adapters of each. */
+static void victim_meets_crowd(unsigned int processes, unsigned int adapters)
+{
+	static unsigned int arg;
+
+	arg = adapters;
+	for (unsigned int i = 0; i < processes; i++)
+		crowd[i] = check_fork(come_with_adapters, &arg);
+	victim_opens_as("soft0", 65536);
+	for (unsigned int i = 0; i < processes * adapters; i++) {
+		if (i % adapters == 0)
+			victim_tells(crowd[i / adapters]);
+		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, victim.end.recv, victim.end.request, victim.end.connect, NULL,
+					  &crowd_ep[i]),
+			    DAT_SUCCESS);
+		REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), crowd_ep[i], 0, NULL), DAT_SUCCESS);
+		API_CONN(victim.end.connect, crowd_ep[i], DAT_CONNECTION_EVENT_ESTABLISHED);
+		check_signal(crowd[i / adapters]);
+	}
+	without_capabilities(true);
+	atomic_store(&searches, 0);
+	atomic_store(&searches_take_long, true);
+}
+
+/* The process leaves the request of its next adapter. */
+static void leaves_request(pid_t process)
+{
+	const struct requests r = { (uintptr_t)victim.buf.mem, victim.buf.rmr_context, SEGMENTS };
+
+	check_put(process, &r, sizeof(r));
+	check_await(process);
+}
+
+static bool has_executed_of(unsigned int i)
+{
+	return has_executed((struct soft_ep *)crowd_ep[i]);
+}
+
+static void crowd_ends(unsigned int processes)
+{
+	for (unsigned int i = 0; i < processes; i++) {
+		check_signal(crowd[i]);
+		check_join(crowd[i]);
+	}
+}
+
+/* Calls wait for the searches for all of them as long as for those for one. */
+static void searches_for_adapters_of_a_process_have_one_budget(void)
+{
+	uint64_t began = check_now_ms(), least;
+
+	victim_meets_crowd(1, ADAPTERS);
+	for (unsigned int i = 0; i < ADAPTERS; i++) {
+		leaves_request(crowd[0]);
+		CHECK_SOON(has_executed_of(i));
+		CHECK_SOON(!atomic_load(&searching)); /* one that was left behind would keep the next from beginning */
+	}
+	least = (uint64_t)atomic_load(&searches) * SEARCH_MS;
+	CHECK(least > 0);
+	CHECK(least <= CALL_MS + (check_now_ms() - began) / SHARE + SEARCH_MS);
+	crowd_ends(1);
+}
+
+/* The time of one process is what a call may take for all of them, and the next call goes on. */
+static void call_does_not_wait_for_searches_for_many_processes(void)
+{
+	DAT_EVENT event;
+
+	victim_meets_crowd(PROCESSES, 1);
+	for (unsigned int i = 0; i < PROCESSES; i++)
+		leaves_request(crowd[i]);
+	begun = 0; /* the progress thread may begin some as well */
+	CHECK(DAT_GET_TYPE(dat_evd_dequeue(victim.end.recv, &event)) == DAT_QUEUE_EMPTY);
+	CHECK(begun <= 3 * (CALL_MS / SEARCH_MS + 1));
+	CHECK(atomic_load(&searches) > 0);
+	for (unsigned int i = 0; i < PROCESSES; i++)
+		CHECK_SOON(has_executed_of(i));
+	crowd_ends(PROCESSES);
 }
 
 /* Connects again and again as another adapter, and does not let the victim find its region. */
@@ -513,6 +659,8 @@ static const struct check_test tests[] = { CHECK_TEST(region_is_not_filled_up_wh
 					   CHECK_TEST(regions_are_copied_if_looking_for_the_file_does_not_end),
 					   CHECK_TEST(few_of_very_many_regions_are_mapped),
 					   CHECK_TEST(call_does_not_wait_for_many_long_searches),
+					   CHECK_TEST(searches_for_adapters_of_a_process_have_one_budget),
+					   CHECK_TEST(call_does_not_wait_for_searches_for_many_processes),
 					   CHECK_TEST(process_that_comes_as_many_peers_keeps_one_thread),
 					   CHECK_END };
 

@@ -315,6 +315,14 @@ void soft_cq_notify(struct soft_cq *cq)
 	ring_woken(cq->ring, wanted);
 }
 
+void soft_cq_look_again(struct soft_cq *cq)
+{
+	/* relaxed: the wake-up publishes it */
+	atomic_store_explicit(&cq->again, true, memory_order_relaxed);
+	soft_cq_notify(cq);
+	soft_ia_wake(cq->ia);
+}
+
 void soft_cq_wake_all(struct soft_cq *cq)
 {
 	uint32_t mask;

@@ -36,6 +36,8 @@ void soft_cq_set_polled(struct soft_cq *cq);		       /* says in the ring that it
 bool soft_cq_announce(struct soft_cq *cq, uint32_t port, uint32_t gen, uint32_t msg);
 /* Does what soft_ring_notify() does, for a cell that the owner's process has published itself. */
 void soft_cq_notify(struct soft_cq *cq);
+/* There is more in the queue, but the program may wait next: whoever waits and the service thread look at it. */
+void soft_cq_look_again(struct soft_cq *cq);
 /* Wakes all that sleep at the queue, whether they have asked for it or not. */
 void soft_cq_wake_all(struct soft_cq *cq);
 /* Notes that a peer is about to be told of the queue's ring. Returns false if there is no memory for that. soft_ia.lock */

@@ -282,14 +282,6 @@ static bool ready_poll(struct soft_cq *cq)
 	return again;
 }
 
-/* This call has done enough, and there is more. The program may wait next, so this has the service thread look, too. */
-static void poll_later(struct soft_cq *cq)
-{
-	atomic_store_explicit(&cq->again, true, memory_order_relaxed);
-	soft_cq_notify(cq);
-	soft_ia_wake(cq->ia);
-}
-
 /* Takes cells until there is a completion to return or this has done enough for peers. */
 static void cells_poll(struct soft_cq *cq, struct datp_completion *out, int *n, uint32_t *left)
 {
@@ -337,7 +329,7 @@ static int cq_poll(struct soft_cq *cq, struct datp_completion *out)
 		/* again is true because there was a cell, unless a peer has taken it away: so each round counts */
 	} while (again && !n && !enough && left && --left);
 	if (__builtin_expect(enough && !n, 0))
-		poll_later(cq);
+		soft_cq_look_again(cq);
 	/* relaxed: a hint, see soft_evd_pending() */
 	if (__builtin_expect((by_ready || by_cells) && datp_turn_is_wanted(soft_cq_lock(cq)), 0))
 		atomic_store_explicit(&cq->turn, true, memory_order_relaxed);

@@ -459,13 +459,9 @@ void soft_skip_try(struct soft_cq *cq)
 		there = soft_skip_look(cq);
 		datp_unlock(soft_cq_lock(cq));
 	}
-	if (there) {
-		/* relaxed: the wake-up below publishes it */
-		atomic_store_explicit(&cq->again, true, memory_order_relaxed);
-		/* Others may have published behind the cell, and the threads that they woke have found nothing */
-		soft_cq_notify(cq);
-		soft_ia_wake(cq->ia);
-	}
+	/* Others may have published behind the cell, and the threads that they woke have found nothing */
+	if (there)
+		soft_cq_look_again(cq);
 }
 
 bool soft_skip_serve(struct soft_ia *ia)

@@ -19,6 +19,7 @@
 
 #define SENDERS	 4
 #define MESSAGES 20000u
+#define STEP	 1000u /* messages after which a test that sends one at a time restarts the watchdog */
 #define PEERS	 8
 
 static struct {
@@ -387,12 +388,14 @@ static void sleep_and_wake(bool polls)
 		uint32_t seen = atomic_load(&t.cq.ring->bell);
 		unsigned int got = take();
 
-		if (got)
-			atomic_fetch_add(&taken, got);
-		else if (polls && !t.cq.polled)
+		if (got) {
+			if ((atomic_fetch_add(&taken, got) + got) % STEP == 0)
+				check_alive();
+		} else if (polls && !t.cq.polled) {
 			soft_cq_set_polled(&t.cq);
-		else if (!soft_cq_arm(&t.cq, SOFT_NOTIFY_WAITER))
+		} else if (!soft_cq_arm(&t.cq, SOFT_NOTIFY_WAITER)) {
 			awake = sleep_on(t.cq.ring, seen);
+		}
 	}
 	CHECK(awake);
 	atomic_store(&taken, MESSAGES);

@@ -11,8 +11,8 @@
  * Invariant: the searches for one process, which may pass as many peers, take a quarter of the bound at most, and a
  * SEARCH_SHARE-th of the time in the long run, and calls wait no longer than that for them, whatever the process does. While
  * nothing is left of this budget, its regions are not looked for. A search takes some 100 us where the peer is an ordinary program.
- * For a process one finder runs at a time, with those that were left behind, and for all of them FINDERS_MOST. A poll ends when it
- * has waited for the searches for many processes: soft_peer_waited().
+ * For a process one finder runs at a time, with those that were left behind, and for all of them FINDERS_MOST. All of that holds
+ * for each adapter that is opened here. A poll ends when it has waited for the searches for many processes: soft_peer_waited().
  */
 #define _GNU_SOURCE
 #include "find.h"
@@ -317,11 +317,13 @@ static bool enlist(struct soft_ia *ia, struct soft_finder *finder)
 	datp_lock(&ia->finders.lock);
 	while ((f = *at)) {
 		if (soft_errand_has_ended(&f->errand)) {
+			finder_count_locked(&ia->finders, f); /* it may have ended since the budget was reckoned */
 			*at = f->next;
 			soft_errand_end(&f->errand);
 			continue;
 		}
-		if (!soft_errand_is_done(&f->errand)) {
+		/* one that is done, but has been awaited until now, is not counted yet */
+		if (f->awaited || !soft_errand_is_done(&f->errand)) {
 			n++;
 			may = may && f->pid != finder->pid;
 		}

@@ -114,10 +114,14 @@ static double now(void)
  */
 static double process_begin(void)
 {
-	FILE *file = fopen("/proc/self/stat", "re");
 	unsigned long long ticks = 0;
 	char line[1024], *p = NULL;
+	FILE *file;
+	int own;
 
+	/* whoever asks whether to log may hold locks, so the thread is not cancelled here */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own);
+	file = fopen("/proc/self/stat", "re");
 	if (file && fgets(line, sizeof(line), file))
 		p = strrchr(line, ')');	/* the name of the program may contain anything */
 	/* The 22nd field; the parenthesis ends the second. */
@@ -127,6 +131,7 @@ static double process_begin(void)
 		ticks = strtoull(p + 1, NULL, 10);
 	if (file)
 		fclose(file);
+	pthread_setcancelstate(own, NULL);
 	return ticks ? (double)ticks / (double)sysconf(_SC_CLK_TCK) : now();
 }
 
@@ -282,6 +287,19 @@ static void origin_write(char *to, size_t size, const char *library)
 		snprintf(to, size, "%s", library);
 }
 
+/* Whoever logs may hold locks, so the thread is not cancelled in syslog(). */
+static void syslog_write(enum datlog_level level, const char *origin, const char *text)
+{
+	int own;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own);
+	syslog(LOG_USER | (level == DATLOG_ERROR   ? LOG_ERR :
+			   level == DATLOG_WARNING ? LOG_WARNING :
+			   level == DATLOG_INFO	   ? LOG_INFO : LOG_DEBUG),
+	       "%s: %s", origin, text);
+	pthread_setcancelstate(own, NULL);
+}
+
 void datlog_write(enum datlog_level level, const char *library, const char *text)
 {
 	int saved = errno;
@@ -299,10 +317,7 @@ void datlog_write(enum datlog_level level, const char *library, const char *text
 	if (!to_file && (setting.file || setting.dest & DEST_STDERR))
 		line_write(origin, shown);
 	if (!setting.file && setting.dest & DEST_SYSLOG)
-		syslog(LOG_USER | (level == DATLOG_ERROR   ? LOG_ERR :
-				   level == DATLOG_WARNING ? LOG_WARNING :
-				   level == DATLOG_INFO	   ? LOG_INFO : LOG_DEBUG),
-		       "%s: %s", origin, shown);
+		syslog_write(level, origin, shown);
 	free(shown);
 	errno = saved;
 }

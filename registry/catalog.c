@@ -111,10 +111,56 @@ static void plugin_append_locked(const struct conf_entry *e, unsigned int major,
 	info_fill(&p->info, e, major, minor);
 }
 
+static int info_order(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+	int order = strcmp(a->ia_name, b->ia_name);
+
+	if (!order)
+		order = (a->dapl_version_major > b->dapl_version_major) - (a->dapl_version_major < b->dapl_version_major);
+	if (!order)
+		order = (a->dapl_version_minor > b->dapl_version_minor) - (a->dapl_version_minor < b->dapl_version_minor);
+	return order ? order : !b->is_thread_safe - !a->is_thread_safe;
+}
+
+/* Earlier lines go before later ones that offer the same. */
+static int plugin_order(const void *a, const void *b)
+{
+	const struct reg_plugin *const *x = a, *const *y = b;
+	int order = info_order(&(*x)->info, &(*y)->info);
+
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+/* Marks the plugins that dat_registry_list_providers leaves out, because an earlier one has the same info. */
+static int repeats_mark_locked(void)
+{
+	struct reg_plugin **shown = malloc((reg.nplugins ? reg.nplugins : 1) * sizeof(struct reg_plugin *)), *p;
+	unsigned int i, n = 0;
+
+	if (!shown)
+		return -ENOMEM;
+	for (p = reg.plugins; p < reg.plugins + reg.nplugins; p++)
+		if (p->entry->hidden == CONF_SHOWN)
+			shown[n++] = p;
+	qsort(shown, n, sizeof(struct reg_plugin *), plugin_order);
+	for (i = 1; i < n; i++)
+		shown[i]->repeats = !info_order(&shown[i - 1]->info, &shown[i]->info);
+	free(shown);
+	return 0;
+}
+
+static void plugins_free_locked(void)
+{
+	free(reg.plugins);
+	reg.plugins = NULL;
+	reg.nplugins = 0;
+}
+
 static int plugins_make_locked(void)
 {
 	const struct conf_entry *e;
 	unsigned int n = 0;
+	int err;
 
 	for (e = reg.conf.entries; e; e = e->next)
 		n += e->skip == CONF_USED ? 2 : 0;
@@ -128,7 +174,10 @@ static int plugins_make_locked(void)
 	for (e = reg.conf.entries; e; e = e->next)
 		if (conf_serves_20(&reg.conf, e))
 			plugin_append_locked(e, 2, 0);
-	return 0;
+	err = repeats_mark_locked();
+	if (err)
+		plugins_free_locked();
+	return err;
 }
 
 static void conf_diags_print(void)
@@ -507,11 +556,27 @@ void catalog_free_locked(void)
 		free(reg.plugins[i].why);
 		free(reg.plugins[i].said);
 	}
-	free(reg.plugins);
-	reg.plugins = NULL;
-	reg.nplugins = 0;
+	plugins_free_locked();
 	conf_free(&reg.conf);
 	reg.ready = false;
+}
+
+/*
+ * In a forked child: other threads of the parent were reading the lines, or loading a library, and that does not go on here. An
+ * open of theirs counts on, so its provider is not finished in the child.
+ */
+void catalog_forked_locked(void)
+{
+	unsigned int i;
+
+	if (!reg.ready) {
+		/* one may have been reading the lines, and nothing of this memory is used again */
+		conf_init(&reg.conf);
+		reg.plugins = NULL;
+		reg.nplugins = 0;
+	}
+	for (i = 0; i < reg.nplugins; i++)
+		plugin_forked_locked(&reg.plugins[i]);
 }
 
 /* Returns true if the name is present, ends within its array, and is not empty. */
@@ -522,9 +587,7 @@ static bool info_is_valid(const DAT_PROVIDER_INFO *info)
 
 static bool info_equal(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 {
-	return !strcmp(a->ia_name, b->ia_name) && a->dapl_version_major == b->dapl_version_major &&
-	       a->dapl_version_minor == b->dapl_version_minor &&
-	       !a->is_thread_safe == !b->is_thread_safe;
+	return !info_order(a, b);
 }
 
 static struct reg_record *record_of_locked(const DAT_PROVIDER_INFO *info)
@@ -661,15 +724,8 @@ DAT_RETURN datreg_provider_remove(const struct reg_front *front, const void *tab
 static bool plugin_is_listed(const struct reg_front *front, unsigned int i)
 {
 	const struct reg_plugin *p = &reg.plugins[i];
-	unsigned int j;
 
-	if (p->info.dapl_version_major != front->major || p->entry->hidden != CONF_SHOWN)
-		return false;
-	for (j = 0; j < i; j++)
-		if (reg.plugins[j].entry->hidden == CONF_SHOWN &&
-		    info_equal(&reg.plugins[j].info, &p->info))
-			return false;
-	return true;
+	return p->info.dapl_version_major == front->major && p->entry->hidden == CONF_SHOWN && !p->repeats;
 }
 
 /*

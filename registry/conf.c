@@ -103,6 +103,7 @@ void conf_free(struct conf *conf)
 	free(conf->path_list);
 	free(conf->providers);
 	free(conf->providers_wrong);
+	free(conf->named);
 	conf_init(conf);
 }
 

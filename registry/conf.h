@@ -96,6 +96,9 @@ struct conf {
 	char *providers;		/* DAT_PROVIDERS as it was applied, or NULL */
 	char *providers_wrong;		/* what is wrong with it, or NULL */
 	bool strict;			/* a line that fails is not followed by the next one */
+	/* the lines that are used, by their names: see conf_sort() */
+	struct conf_named *named;
+	size_t nnamed;
 };
 
 void conf_init(struct conf *conf);
@@ -125,6 +128,12 @@ int conf_read(struct conf *conf, const char *path);
 int conf_read_system(struct conf *conf);
 
 /*
+ * Sorts the lines that are used by their names. conf_read() and conf_read_system() do so when they have read everything;
+ * afterwards the lines must not change. Returns 0 or -ENOMEM.
+ */
+int conf_sort(struct conf *conf);
+
+/*
  * Hide the lines that DAT_PROVIDERS, or the value given, hides; conf_filter.c describes the value.
  * Return 0 or -ENOMEM. Call one of them, once for each struct conf.
  */
@@ -134,7 +143,7 @@ int conf_filter(struct conf *conf, const char *value);
 /*
  * Returns true if a line for uDAPL 1.2 serves programs of 2.0 as well: its library is one of OpenDAT's
  * with a table of 2.0, or a wrapper of OpenDAT's whose adapter beneath is not for 1.2 alone; and no line
- * that is used says u2.0 and has its name.
+ * that is used says u2.0 and has its name. Only lines that conf_sort() has sorted count for this.
  */
 bool conf_serves_20(const struct conf *conf, const struct conf_entry *e);
 

@@ -187,7 +187,8 @@ int conf_read(struct conf *conf, const char *path)
 	conf->origin = conf_source_main(conf, path);
 	if (!conf->origin)
 		return -ENOMEM;
-	return dropins_read(conf, path);
+	err = dropins_read(conf, path);
+	return err ? err : conf_sort(conf);
 }
 
 static int builtin_read(struct conf *conf, const char *path)
@@ -317,5 +318,7 @@ int conf_read_system(struct conf *conf)
 		err = list_read(conf, list);
 	else
 		err = host_read(conf);
+	if (!err)
+		err = conf_sort(conf);
 	return err ? err : conf_filter_env(conf);
 }

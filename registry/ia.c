@@ -198,11 +198,28 @@ DAT_RETURN datreg_ia_close(const struct reg_front *front, struct reg_opening *ho
 	return rc;
 }
 
+/*
+ * A child of fork() may open adapters of its own, and calls the destructors when it exits. A thread that the child does not have
+ * may hold the locks.
+ */
+static void fork_child(void)
+{
+	pthread_mutex_init(&reg.lock, NULL);
+	pthread_cond_init(&reg.changed, NULL);
+	pthread_mutex_lock(&reg.lock);
+	catalog_forked_locked();
+	pthread_mutex_unlock(&reg.lock);
+	loader_forked();
+}
+
 void datreg_front_add(const struct reg_front *front)
 {
+	static bool watched;	/* reg.lock */
 	int i = 0;
 
 	pthread_mutex_lock(&reg.lock);
+	if (!watched)
+		watched = pthread_atfork(NULL, NULL, fork_child) == 0;
 	while (i < REG_FRONTS_MAX - 1 && reg.fronts[i])
 		i++;
 	reg.fronts[i] = front;

@@ -320,3 +320,10 @@ void loader_exit(void)
 	loader_ready = false;
 	pthread_mutex_unlock(&loader_lock);
 }
+
+void loader_forked(void)
+{
+	static const pthread_mutex_t anew = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+	loader_lock = anew;
+}

@@ -18,5 +18,7 @@ void loader_close(struct loader_lib *lib);
 
 /* Free what the loader itself holds. No library may be open. */
 void loader_exit(void);
+/* In a forked child: releases the lock that a thread of the parent may have held. */
+void loader_forked(void);
 
 #endif

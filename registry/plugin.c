@@ -58,8 +58,11 @@ int plugin_wait_locked(struct reg_plugin *p)
  */
 void plugin_why_locked(struct reg_plugin *p, char *why)
 {
-	free(p->why);
+	char *before = p->why;
+
+	/* in this order: a child of fork() may have been made in between */
 	p->why = why;
+	free(before);
 }
 
 __attribute__((format(printf, 2, 3)))
@@ -140,6 +143,24 @@ static void records_purge_locked(struct reg_plugin *p)
 		free(r);
 	}
 	reg.records_tail = link;
+}
+
+/*
+ * In a forked child: the thread of the parent that was loading or unloading p does not exist here, so p counts as not loaded. The
+ * library stays in memory.
+ */
+void plugin_forked_locked(struct reg_plugin *p)
+{
+	if (!p->thread || p->thread == &reg_self)
+		return;
+	records_purge_locked(p);
+	p->state = PLUGIN_IDLE;
+	p->thread = NULL;
+	p->opens = 0;
+	p->lib = NULL;
+	p->initialised = false;
+	/* the thread may have freed it */
+	p->said = NULL;
 }
 
 /* Undoes what plugin_load() did. The lock is not held; p->thread is this thread. */

@@ -55,6 +55,7 @@ struct reg_plugin {
 	unsigned int opens;		/* reg.lock: open IAs and opens under way */
 	struct loader_lib *lib;		/* owned by thread while loading or unloading */
 	bool initialised;		/* likewise: dat_provider_init has run */
+	bool repeats;			/* an earlier line that is shown has the same info; constant */
 	bool listed;			/* reg.lock: dat_registry_list_providers has named it */
 	bool reported;			/* reg.lock: why has been printed */
 	char *why;			/* reg.lock: what the last failure was, malloced, or NULL */
@@ -145,6 +146,7 @@ bool search_goes_on(const struct reg_open_request *rq, const struct reg_search *
 bool plugin_is_hidden(const struct reg_plugin *p);
 void record_release(struct reg_record *record);
 void catalog_free_locked(void);
+void catalog_forked_locked(void);
 
 /* plugin.c */
 int plugin_acquire_locked(struct reg_plugin *p);
@@ -152,6 +154,7 @@ void plugin_release_locked(struct reg_plugin *p);
 int plugin_wait_locked(struct reg_plugin *p);
 void plugin_why_locked(struct reg_plugin *p, char *why);
 char *plugin_words(struct reg_plugin *p);
+void plugin_forked_locked(struct reg_plugin *p);
 
 /* Returns the error for argument n of a call, counted from 1. */
 static inline DAT_RETURN reg_argument(const struct reg_front *front, unsigned int n)

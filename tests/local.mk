@@ -105,8 +105,10 @@ VALGRIND_RESULTS = $(VALGRIND_TESTS:%=valgrind/%.trs)
 # valgrind runs one thread at a time. Without --fair-sched a thread that polls keeps the others from running for seconds.
 VALGRIND_RUN = $(VALGRIND) -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=no --fair-sched=yes
 # Only in these tests do processes end while other threads run, with an adapter open, or in a child that was forked by a thread
-# other than the first. living.supp says what valgrind would report.
-valgrind/tests/vipl/leave_test.trs valgrind/tests/vipl/hostile_test.trs valgrind/tests/unit/core_fork_test.trs valgrind/tests/unit/core_timer_test.trs valgrind/tests/unit/twist_fork_test.trs: VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
+# other than the first, or amid what another thread did. living.supp says what valgrind would report.
+LIVING_TESTS = tests/vipl/leave_test tests/vipl/hostile_test tests/unit/core_fork_test tests/unit/core_timer_test \
+	tests/unit/twist_fork_test tests/unit/registry_threads_test
+$(LIVING_TESTS:%=valgrind/%.trs): VALGRIND_RUN += --suppressions=$(abs_top_srcdir)/tests/living.supp
 
 valgrind/%.trs: FORCE
 	$(AM_V_at)$(MKDIR_P) $(@D)

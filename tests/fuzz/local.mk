@@ -3,7 +3,8 @@
 # them out.
 FUZZ_FILES = tests/fuzz/conf_fuzz.c registry/conf.c registry/conf_ini.c
 FUZZ_CFLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c log/near.c
+FUZZ_REGISTRY = tests/fuzz/files_fuzz.c registry/conf.c registry/conf_ini.c registry/conf_file.c registry/conf_filter.c \
+	registry/conf_apis.c log/near.c
 FUZZ_REMOTE = tests/fuzz/remote_fuzz.c tests/fuzz/served.c conform/remote_wire.c
 FUZZ_CTL = tests/fuzz/ctl_fuzz.c tools/datperf_ctl.c tools/datperf_clock.c
 FUZZ_WIRE = tests/fuzz/wire_fuzz.c providers/rdma/rdma_wire.c providers/rdma/rdma_parts.c

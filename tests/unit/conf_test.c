@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -424,6 +425,78 @@ static void a_file_may_hold_adapters_of_both_apis(void)
 	CHECK_EQ_INT(entry(3)->major, 2);
 }
 
+/* Adds n lines that are alike but for the number in their names, if `format` has one. */
+static void add_lines(const char *format, int n)
+{
+	size_t size = 256 * (size_t)n, at = 0;
+	char *text = malloc(size);
+
+	REQUIRE(text != NULL);
+	for (int i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, size - at, format, i);
+	parse(text);
+	free(text);
+}
+
+static bool serves_20(int i)
+{
+	return conf_serves_20(&conf, entry(i));
+}
+
+static void a_wrapper_serves_what_the_lines_beneath_serve(void)
+{
+	parse("own u1.2 nonthreadsafe default libdatsoft.so id.1.2 \"\" \"\"\n"
+	      "said u1.2 nonthreadsafe default libdatsoft.so id.1.2 \"\" \"\"\n"
+	      "said u2.0 nonthreadsafe default other.so id.2.0 \"\" \"\"\n"
+	      "other u1.2 nonthreadsafe default other.so id.1.2 \"\" \"\"\n"
+	      "w1 u1.2 nonthreadsafe default libdat-trace.so id.1.2 own \"\"\n"
+	      "w2 u1.2 nonthreadsafe default libdat-trace.so id.1.2 said \"\"\n"
+	      "w3 u1.2 nonthreadsafe default libdat-trace.so id.1.2 \"other level=2\" \"\"\n"
+	      "w4 u1.2 nonthreadsafe default libdat-trace.so id.1.2 othe \"\"\n"
+	      "w5 u1.2 nonthreadsafe default libdat-trace.so id.1.2 \"\" \"\"\n"
+	      "other u1.2 nonthreadsafe nondefault libdatsoft.so id.1.2 \"\" \"\"\n"
+	      "w6 u1.2 nonthreadsafe default libdat-trace.so id.1.2 w6 \"\"\n");
+	REQUIRE_EQ_INT(conf_sort(&conf), 0);
+	CHECK(serves_20(0));
+	CHECK(!serves_20(1));
+	CHECK(!serves_20(2));
+	CHECK(!serves_20(3));
+	CHECK(serves_20(4));
+	CHECK(serves_20(5));
+	CHECK(!serves_20(6));
+	CHECK(serves_20(7)); /* no line has that name, and only the wrapper can say so */
+	CHECK(serves_20(8));
+	CHECK(serves_20(10)); /* it leads back to itself, and only its opening can say so */
+}
+
+/* Returns the processor time that it takes to judge n lines of each kind, and some more. */
+static clock_t time_of_judging(int n)
+{
+	const struct conf_entry *e;
+	clock_t began;
+	int serve = 0;
+
+	release();
+	add_lines("a%d u1.2 nonthreadsafe default libdatsoft.so id.1.2 \"\" \"\"\n", n);
+	add_lines("w%d u1.2 nonthreadsafe default libdat-trace.so id.1.2 other \"\"\n", n);
+	add_lines("other u1.2 nonthreadsafe default other.so id.1.2 \"\" \"\"\n", n);
+	began = clock();
+	REQUIRE_EQ_INT(conf_sort(&conf), 0);
+	for (e = conf.entries; e; e = e->next)
+		serve += conf_serves_20(&conf, e);
+	/* there are more lines beneath than are looked at */
+	CHECK_EQ_INT(serve, 2 * n);
+	return clock() - began + 1;
+}
+
+static void many_lines_take_no_longer_than_their_number_explains(void)
+{
+	clock_t some = time_of_judging(1000), more = time_of_judging(4000);
+
+	if (more > 10 * some)
+		CHECK_FAIL("four times as many lines take %g times as long", (double)more / (double)some);
+}
+
 static void a_file_with_every_field_quoted_is_read(void)
 {
 	fixture("quoted.conf");
@@ -747,6 +820,8 @@ static const struct check_test field_tests[] = {
 	CHECK_TEST(the_62_entries_of_an_ofed_2_file_are_read),
 	CHECK_TEST(an_ofed_12_file_gives_its_openib_adapters),
 	CHECK_TEST(a_file_may_hold_adapters_of_both_apis),
+	CHECK_TEST(a_wrapper_serves_what_the_lines_beneath_serve),
+	CHECK_TEST(many_lines_take_no_longer_than_their_number_explains),
 	CHECK_TEST(a_file_with_every_field_quoted_is_read),
 	CHECK_TEST(the_shipped_file_has_soft0_only),
 	CHECK_END

@@ -7,7 +7,7 @@ check_PROGRAMS += tests/unit/log_test
 TESTS += tests/unit/log_test
 tests_unit_log_test_SOURCES = tests/unit/log_test.c
 tests_unit_log_test_CPPFLAGS = $(HARNESS_CPPFLAGS) -I$(top_srcdir) -D_GNU_SOURCE
-tests_unit_log_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pwritev2,--wrap=open
+tests_unit_log_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pwritev2,--wrap=open,--wrap=syslog,--wrap=__syslog_chk
 tests_unit_log_test_LDADD = libdatlog.la $(HARNESS_LIBS)
 
 # Tests of the verbs providers that need no device.

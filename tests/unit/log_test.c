@@ -31,11 +31,14 @@ static int ends[2] = { -1, -1 }; /* of the pipe, the pair of sockets, or the ter
 static atomic_int returned;
 static char text[1 << 20]; /* what has been read */
 static size_t length;
+static int syslogged; /* messages */
 
 ssize_t __real_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags);
 ssize_t __wrap_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags);
 int __real_open(const char *name, int flags, ...);
 int __wrap_open(const char *name, int flags, ...);
+void __wrap_syslog(int priority, const char *format, ...);
+void __wrap___syslog_chk(int priority, int flag, const char *format, ...);
 
 ssize_t __wrap_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
 {
@@ -51,6 +54,20 @@ int __wrap_open(const char *name, int flags, ...)
 		return __real_open(name, flags, 0644);
 	errno = EACCES;
 	return -1;
+}
+
+/* Where the C library checks what is written, the function has another name. */
+void __wrap_syslog(int priority, const char *format, ...)
+{
+	(void)priority, (void)format;
+	pthread_testcancel();
+	syslogged++;
+}
+
+void __wrap___syslog_chk(int priority, int flag, const char *format, ...)
+{
+	(void)flag;
+	__wrap_syslog(priority, format);
 }
 
 static void end_close(int i)
@@ -350,6 +367,14 @@ static void *cancelled(void *arg)
 	return say_in_thread(arg);
 }
 
+static void *asks_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	(void)datlog_wanted(DATLOG_ERROR, 0, NULL);
+	atomic_fetch_add(&returned, 1);
+	return arg;
+}
+
 static void thread_is_not_cancelled_in_a_message(void)
 {
 	pthread_t thread;
@@ -360,6 +385,43 @@ static void thread_is_not_cancelled_in_a_message(void)
 	REQUIRE(!pthread_join(thread, NULL));
 	CHECK_EQ_INT(atomic_load(&returned), 1);
 	CHECK_HAS_STR(drain(), "lib: from a thread that is to be cancelled\n");
+}
+
+/*
+ * The way to the log of the system is a cancellation point, and so is that to the time when the process began, for which the first
+ * message asks.
+ */
+static void log_first(void *arg)
+{
+	char line[] = "from a thread that is to be cancelled";
+	pthread_t thread;
+
+	(void)arg;
+	unsetenv("DAT_LOG");
+	setenv("DAT_DBG_DEST", "2", 1);
+	REQUIRE(!pthread_create(&thread, NULL, cancelled, line));
+	REQUIRE(!pthread_join(thread, NULL));
+	CHECK_EQ_INT(atomic_load(&returned), 1);
+	CHECK_EQ_INT(syslogged, 1);
+}
+
+static void thread_is_not_cancelled_in_the_first_message_to_the_system_log(void)
+{
+	check_join(check_fork(log_first, NULL));
+}
+
+static void ask_first(void *arg)
+{
+	pthread_t thread;
+
+	REQUIRE(!pthread_create(&thread, NULL, asks_cancelled, arg));
+	REQUIRE(!pthread_join(thread, NULL));
+	CHECK_EQ_INT(atomic_load(&returned), 1);
+}
+
+static void thread_is_not_cancelled_when_it_asks_whether_to_log(void)
+{
+	check_join(check_fork(ask_first, NULL));
 }
 
 static void long_line_is_cut(void)
@@ -430,4 +492,13 @@ static const struct check_suite polled = {
 	.name = "message after poll", .setup = setup_without_both, .teardown = teardown, .tests = last_tests,
 };
 
-CHECK_SUITES(&any, &nowait, &opened, &polled);
+/* Nothing has been logged before these, and each is in a process of its own. */
+static const struct check_test first_tests[] = {
+	CHECK_TEST(thread_is_not_cancelled_in_the_first_message_to_the_system_log),
+	CHECK_TEST(thread_is_not_cancelled_when_it_asks_whether_to_log),
+	CHECK_END
+};
+
+static const struct check_suite first = { .name = "first message", .tests = first_tests };
+
+CHECK_SUITES(&first, &any, &nowait, &opened, &polled);

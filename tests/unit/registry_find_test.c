@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which adapter serves a request, what is listed, and what is said when none does. */
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "registry_env.h"
@@ -619,6 +621,49 @@ TEST_WITH(the_dynamic_registry_is_full_at_some_time, "")
 	CHECK_EQ_INT(dat_ia_close(open_or_fail("x0"), DAT_CLOSE_DEFAULT), DAT_SUCCESS);
 }
 
+/* A dat.conf with very many lines: each is read, judged and listed in a time that does not grow with their number. */
+
+static clock_t *took;	/* the processor time of the peer, in memory shared with it */
+static int many;
+
+static void list_many(void)
+{
+	clock_t began = clock();
+	DAT_COUNT n = 0;
+
+	CHECK_DAT(dat_registry_list_providers(0, &n, NULL), DAT_INVALID_PARAMETER | DAT_INVALID_ARG1);
+	CHECK_EQ_INT(n, many);
+	*took = clock() - began + 1;
+}
+
+/* Returns the processor time for a dat.conf with n adapters, each of which has two lines. */
+static clock_t time_of_listing(int n)
+{
+	size_t size = 2 * 128 * (size_t)n, at = 0;
+	char *text = malloc(size);
+
+	REQUIRE(text != NULL);
+	for (int i = 0; i < 2 * n; i++)
+		at += (size_t)snprintf(text + at, size - at, LINE("a%d", "plain"), i % n);
+	many = n;
+	env_run(text, list_many);
+	free(text);
+	return *took;
+}
+
+static void many_lines_take_no_longer_than_their_number_explains(void)
+{
+	clock_t some, more;
+
+	took = mmap(NULL, sizeof(*took), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(took != MAP_FAILED);
+	some = time_of_listing(4000);
+	more = time_of_listing(16000);
+	if (more > 10 * some)
+		CHECK_FAIL("four times as many lines take %g times as long", (double)more / (double)some);
+	munmap(took, sizeof(*took));
+}
+
 static const struct check_test match_tests[] = {
 	CHECK_TEST(a_dead_entry_falls_back_to_the_next_of_its_name),
 	CHECK_TEST(every_dead_entry_of_a_name_is_told_once),
@@ -649,6 +694,7 @@ static const struct check_test list_tests[] = {
 	CHECK_TEST(one_pointer_is_enough_for_one_entry_whatever_the_maximum),
 	CHECK_TEST(a_maximum_of_0_asks_for_the_number),
 	CHECK_TEST(registries_in_the_field_list_what_this_library_can_open),
+	CHECK_TEST(many_lines_take_no_longer_than_their_number_explains),
 	CHECK_END
 };
 

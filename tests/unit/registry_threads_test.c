@@ -2,9 +2,21 @@
 /* The registry with many threads. These tests are run under the thread sanitizer as well. */
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "registry_env.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_THREAD_SANITIZER
+#define UNDER_THREAD_SANITIZER 0
+#endif
 
 #define THREADS	8
 #define ROUNDS	100
@@ -271,6 +283,91 @@ TEST_WITH(an_adapter_closed_by_many_threads_is_closed_once, LINE("a", "plain"))
 	CHECK_EQ_INT(mock.finis, 20);
 }
 
+/* A process forks while another of its threads is in the registry: the child opens an adapter itself, and exits. */
+
+static void opens_in_a_child(const char *name)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		alarm(check_patience_ms() / 1000);
+		mock.init_hook = NULL;
+		open_or_fail(name);
+		exit(0);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ_INT(status, 0);
+}
+
+/*
+ * The thread sanitizer takes a lock that was made anew in the child for one that a thread of the parent still holds. The child has
+ * memory of such threads, which the address sanitizer reports when it exits.
+ */
+static void needs_no_sanitizer(void)
+{
+	if (UNDER_THREAD_SANITIZER)
+		check_skip("the thread sanitizer knows no locks of a child");
+#ifdef __SANITIZE_ADDRESS__
+	check_skip("a child has memory of its parent's other threads");
+#endif
+}
+
+static void open_in_child_of_loader(void)
+{
+	pthread_t thread;
+
+	sem_init(&init_started, 0, 0);
+	sem_init(&init_may_end, 0, 0);
+	mock.init_hook = slow_init;
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, open_slow, NULL), 0);
+	sem_wait(&init_started);
+	opens_in_a_child("slow");
+	sem_post(&init_may_end);
+	pthread_join(thread, NULL);
+}
+
+static void a_child_opens_an_adapter_that_its_parent_was_loading(void)
+{
+	needs_no_sanitizer();
+	env_run(LINE("slow", "plain"), open_in_child_of_loader);
+}
+
+static void *list_one(void *arg)
+{
+	DAT_COUNT n;
+
+	dat_registry_list_providers(0, &n, NULL);
+	CHECK_EQ_INT(n, 1);
+	return arg;
+}
+
+/* The parent reads its dat.conf from a pipe, and holds the lock of the registry meanwhile. */
+static void open_in_child_of_reader(void)
+{
+	char good[1024], variable[64];
+	pthread_t thread;
+	int fds[2];
+
+	REQUIRE_EQ_INT(pipe(fds), 0);
+	snprintf(good, sizeof(good), "%s", getenv("DAT_OVERRIDE"));
+	snprintf(variable, sizeof(variable), "/dev/fd/%d", fds[0]);
+	setenv("DAT_OVERRIDE", variable, 1);
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, list_one, NULL), 0);
+	usleep(100000);
+	setenv("DAT_OVERRIDE", good, 1);
+	opens_in_a_child("a");
+	dprintf(fds[1], LINE("b", "plain"));
+	close(fds[1]);
+	pthread_join(thread, NULL);
+}
+
+static void a_child_reads_what_its_parent_was_reading(void)
+{
+	needs_no_sanitizer();
+	env_run(LINE("a", "plain"), open_in_child_of_reader);
+}
+
 static const struct check_test thread_tests[] = {
 	CHECK_TEST(one_adapter_is_opened_and_closed_by_many_threads),
 	CHECK_TEST(many_threads_open_one_adapter_and_init_runs_once),
@@ -281,6 +378,8 @@ static const struct check_test thread_tests[] = {
 	CHECK_TEST(many_threads_may_be_the_first_to_list),
 	CHECK_TEST(many_threads_register_and_remove),
 	CHECK_TEST(an_adapter_closed_by_many_threads_is_closed_once),
+	CHECK_TEST(a_child_opens_an_adapter_that_its_parent_was_loading),
+	CHECK_TEST(a_child_reads_what_its_parent_was_reading),
 	CHECK_END
 };
 

@@ -68,10 +68,13 @@ static void pipe_fill(int fd)
 	REQUIRE(errno == EAGAIN && fcntl(fd, F_SETFL, 0) == 0);
 }
 
+static _Atomic bool drains;
+
 static void *drain(void *arg)
 {
 	char bytes[PIPE_BYTES];
 
+	atomic_store(&drains, true);
 	pause_ms(BLOCKED_MS);
 	CHECK(read(full[0], bytes, sizeof(bytes)) > 0);
 	return arg;
@@ -90,6 +93,8 @@ static void child_that_is_forked_while_a_message_is_sent_can_send(void)
 	CHECK_EQ_INT(send_on(&pairs[0], full[1]), 0);
 	pause_ms(BLOCKED_MS);
 	REQUIRE(pthread_create(&drainer, NULL, drain, NULL) == 0);
+	/* a thread that begins may hold a lock of the address sanitizer, without which the child can make no thread */
+	REQUIRE_SOON(atomic_load(&drains));
 	child = fork();
 	REQUIRE(child >= 0);
 	if (child == 0) {

@@ -122,6 +122,19 @@ static void *keep(unsigned int i)
 	return memcpy(own, remote.answer.blobs[i].at, size);
 }
 
+/* Keeps the private data of a blob, which a structure in the same answer says to be of this size. */
+static void *keep_private_data(unsigned int i, DAT_COUNT size)
+{
+	void *own = keep(i);
+
+	/* the tests read so many bytes */
+	if (own && (size < 0 || (size_t)size != remote.answer.blobs[i].size)) {
+		errno = EPROTO;
+		gone("an answer of the other side");
+	}
+	return own;
+}
+
 static void *keep_address(unsigned int i)
 {
 	struct sockaddr_in6 *own = keep(i);
@@ -348,7 +361,8 @@ static void take_event(DAT_EVENT *event)
 			data->cr_arrival_event_data.local_ia_address_ptr = t.remote.address;
 	} else if (event->event_number & REMOTE_CONNECTION_EVENTS) {
 		data->connect_event_data.ep_handle = stand_in(A(3));
-		data->connect_event_data.private_data = keep(1);
+		data->connect_event_data.private_data =
+			keep_private_data(1, data->connect_event_data.private_data_size);
 	}
 }
 
@@ -487,7 +501,7 @@ DAT_RETURN remote_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARA
 		return ret;
 	want_struct(0, param, sizeof(*param));
 	param->local_ep_handle = stand_in(A(1));
-	param->private_data = keep(1);
+	param->private_data = keep_private_data(1, param->private_data_size);
 	param->remote_ia_address_ptr = keep_address(2);
 	return ret;
 }

@@ -28,6 +28,7 @@
 /* places for clients of one address: as many as --jobs allows, and some for clients that are just ending */
 #define MOST_OF_ONE 80
 #define QUIET_MS 10000	/* between two messages that a client can provoke */
+#define REST_MS 100	/* after a connection that could not be accepted */
 
 struct place {
 	pid_t pid;		/* 0: a free place */
@@ -235,9 +236,11 @@ static void serve_one(int listener, int signals, const char *ia_name, unsigned i
 	unsigned char name[16];
 	struct place *place;
 
-	if (fd < 0)
+	if (fd < 0) {
+		/* if there is no descriptor for it, the connection stays where it is, and the next poll() finds it at once */
+		poll(NULL, 0, REST_MS);
 		return;
-
+	}
 	host_of(&address, name);
 	place = find_place(name);
 	if (!place) {

@@ -135,6 +135,7 @@ struct perf_link {
 	bool connected;
 	bool wait;			/* for events, instead of polling */
 	struct sockaddr_storage address;	/* of the client; server only */
+	uint64_t came_ns;		/* when this side took the client's request; server only */
 };
 
 #define PERF_CREDITS 32u		/* credit messages that may be under way (datperf_bw.c) */
@@ -178,6 +179,7 @@ int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsign
 /* datperf_guest.c: clients that are silent */
 bool guest_welcome(const struct sockaddr *address);
 void guest_silent(const struct sockaddr *address);
+void guest_spent(const struct sockaddr *address, uint64_t ns, uint64_t patience_ns);
 
 /* datperf_conn.c: connections */
 enum link_kind { LINK_CONTROL = 1, LINK_DATA = 2 };
@@ -311,6 +313,7 @@ struct perf_session {
 
 uint32_t session_slots(const struct perf_spec *spec);
 uint64_t session_extent(const struct perf_spec *spec);
+void session_queues(const struct perf_spec *spec, uint32_t *recvs, uint32_t *requests);
 void session_free(struct perf_session *s);
 int session_serve(struct perf_session *s);
 int session_connect(struct perf_session *s);

@@ -327,10 +327,12 @@ int link_accept(struct perf_link *l, enum link_kind kind)
 		else
 			perf_cr_reject(cr);
 	}
+	l->came_ns = perf_now_ns();
 	hello_fill(l, kind, &hello);
 	ret = dat_cr_accept(cr, l->ep, sizeof(hello), &hello);
-	if (ret != DAT_SUCCESS) {
+	if (ret != DAT_SUCCESS) {	/* then the request is still there; its sender can bring that about */
 		cli_dat_error(ret, NULL, "dat_cr_accept");
+		perf_cr_reject(cr);
 		return -1;
 	}
 	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, accept_remedy, &event) != 0)

@@ -252,6 +252,19 @@ uint32_t session_slots(const struct perf_spec *spec)
 	return slots;
 }
 
+/* Sets how many receives and requests each connection has. */
+void session_queues(const struct perf_spec *spec, uint32_t *recvs, uint32_t *requests)
+{
+	*recvs = 16;
+	*requests = 32;
+	if (spec->test == PERF_EAGER_LAT) {
+		*requests = PERF_RING / 2;
+	} else if (!perf_methods[spec->test].latency && spec->window > 0) {
+		*recvs = 2 * session_slots(spec) + PERF_CREDITS;
+		*requests = spec->window > 2 ? spec->window : 2;
+	}
+}
+
 /* Creates the data connections. After a failure, data_destroy() frees those that were created. */
 static int data_create_links(struct perf_session *s, struct link_shape *shape)
 {
@@ -277,18 +290,14 @@ static int data_create(struct perf_session *s)
 	uint64_t size = s->spec.size > 0 ? s->spec.size : 1;
 	struct link_shape shape = {
 		.size = size, .extent = session_extent(&s->spec), .slots = session_slots(&s->spec), .memory = s->spec.memory,
-		.recvs = 16, .requests = 32, .signal_every = 16,
+		.signal_every = 16,
 	};
 
-	if (!method->latency && s->spec.window > 0) {
-		shape.recvs = 2 * shape.slots + PERF_CREDITS;
-		shape.requests = s->spec.window > 2 ? s->spec.window : 2;
+	session_queues(&s->spec, &shape.recvs, &shape.requests);
+	if (!method->latency && s->spec.window > 0)
 		shape.signal_every = s->spec.window / 4 > 0 ? s->spec.window / 4 : 1;
-	}
-	if (s->spec.test == PERF_EAGER_LAT) {	/* a slot is used again when its request is complete */
-		shape.requests = PERF_RING / 2;
+	if (s->spec.test == PERF_EAGER_LAT)	/* a slot is used again when its request is complete */
 		shape.signal_every = PERF_RING / 4;
-	}
 	s->data = calloc(s->spec.eps, sizeof(*s->data));
 	if (s->data == NULL) {
 		cli_error("no memory for %u endpoints; give fewer --eps", s->spec.eps);
@@ -536,8 +545,12 @@ static int serve_client(struct perf_session *s)
 /* Makes room for another client after one that started no test. */
 static void session_forget(struct perf_session *s)
 {
+	const struct sockaddr *address = (const struct sockaddr *)&s->ctl.address;
+
 	if (s->silent)
-		guest_silent((const struct sockaddr *)&s->ctl.address);
+		guest_silent(address);
+	else if (s->ctl.came_ns > 0)
+		guest_spent(address, perf_now_ns() - s->ctl.came_ns, s->ia.timeout_s * UINT64_C(1000000000));
 	s->silent = false;
 	session_free(s);
 	s->ctl_sent = s->ctl_received = 0;

@@ -165,10 +165,21 @@ int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec)
 	return -1;
 }
 
-/* Returns the registered memory of a test, in bytes, on each of its two sides. */
+/*
+ * What an endpoint with its queues takes, and each receive and request that it can have, in bytes. soft0 takes 50 KiB, and 380
+ * bytes; adapters differ, so this is somewhat more.
+ */
+#define LINK_BYTES UINT64_C(65536)
+#define ENTRY_BYTES UINT64_C(512)
+
+/* Returns the memory of a test, in bytes, on each of its two sides. */
 uint64_t perf_need(const struct perf_spec *spec)
 {
-	return spec->eps * region_length(session_extent(spec), session_slots(spec));
+	uint32_t recvs, requests;
+
+	session_queues(spec, &recvs, &requests);
+	return spec->eps * (region_length(session_extent(spec), session_slots(spec)) + LINK_BYTES +
+			    ((uint64_t)recvs + requests) * ENTRY_BYTES);
 }
 
 /*

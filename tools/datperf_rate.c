@@ -138,6 +138,7 @@ static int accept_once(struct perf_session *s, uint64_t number)
 	ret = dat_cr_accept(cr, l->ep, sizeof(wire), &wire);
 	if (ret != DAT_SUCCESS) {
 		cli_dat_error(ret, NULL, "dat_cr_accept(connection %" PRIu64 ")", number);
+		perf_cr_reject(cr);
 		return -1;
 	}
 	if (link_await_event(l, DAT_CONNECTION_EVENT_ESTABLISHED, peer_gone, &event) != 0)

@@ -87,11 +87,14 @@ static bool answer(struct ping_end *end, DAT_CR_HANDLE cr)
 	ping_place_pack(data, place);
 	if (!ping_endpoint(end)) {
 		PING_REJECT(cr);
+		ping_hang_up(end);
 		return false;
 	}
 	ret = API(dat_cr_accept)(cr, end->ep, sizeof(data), data);
-	if (ret != DAT_SUCCESS)
+	if (ret != DAT_SUCCESS) {	/* then the request is still there; its sender can bring that about */
 		cli_dat_error(ret, NULL, "dat_cr_accept");
+		PING_REJECT(cr);
+	}
 	served = ret == DAT_SUCCESS && serve(end);
 	ping_hang_up(end);
 	return served;

@@ -96,6 +96,23 @@ greed_told()
 }
 closed_told() { [ "$(grep -c 'has said nothing makes room' "$tap_dir/server")" -ge 1 ] && [ "$(wc -l <"$tap_dir/server")" -lt 20 ]; }
 
+ticks() { awk '{ print $14 + $15 }' "/proc/$server/stat"; }
+# While it has no descriptor for a connection, it rests, and afterwards it goes on.
+without_descriptors()
+{
+	local before after usual
+	usual=$(prlimit --pid $server --nofile --noheadings --output SOFT) || return
+	prlimit --pid $server --nofile=3: || return
+	exec 9<>"/dev/tcp/$at/$port" || return
+	before=$(ticks)
+	sleep 2
+	after=$(ticks)
+	prlimit --pid $server --nofile="${usual// /}": || return
+	exec 9>&-
+	echo "$((after - before)) ticks"
+	[ $((after - before)) -lt 50 ] && one
+}
+
 # The other version of uDAPL has structures of another size.
 of_2_0()
 {
@@ -124,6 +141,7 @@ tap 'server: a client that dies in the middle leaves it alone' killed_client
 tap 'server: connections of another address that say nothing do not keep a client out' crowd_of 127.0.0.9 400
 tap 'server: those of many addresses do not either' crowd_of 127.0.0.2 320 80
 tap 'server: those of its own address do not either' crowd_of "$at" 400
+tap 'server: it rests while it has no descriptor for a connection' without_descriptors
 tap 'server: what is closed for others is printed, and does not fill a log' closed_told
 tap 'server: another one at the same port says so' tap_status 3 ./datconform --ia soft0 --server --port $port
 tap 'server: when it is killed, what is left is untested, and the status says so' server_gone

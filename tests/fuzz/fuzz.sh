@@ -34,8 +34,11 @@ seeds()
 		done
 		# a request without room for a trailer, whose data end like one
 		seed whole "\\x00\\x07\\x38$(printf 'a%.0s' {1..52})\\xe7\\x0d\\xa7\\x34"
-		seed reject '\x03\x00\x08\x01\x02\x01\x00busy'
-		seed more '\x03\x00\x04\xe7\x0d\xa7\x02'
+		seed reject '\x01\x08\x08\x01\x02\x01\x00busy'
+		# and one over InfiniBand, which has its full size
+		zeros=$(printf '\\0%.0s' {1..136})
+		seed padded "\\x00\\x08\\x94\\x01\\x02\\x01\\x00busy$zeros\\xe7\\x0d\\xa7\\x04"
+		seed more '\x00\x08\x04\xe7\x0d\xa7\x02'
 		;;
 	remote)
 		seed hello '\0\0\0\x18\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0\0'

@@ -2,8 +2,8 @@
 /*
  * libFuzzer target for what comes with connection requests and answers over verbs: the length of
  * private data, rejections, and data in two parts (rdma_wire.c, rdma_parts.c). An input is a
- * sequence of messages: a byte for the kind of transport and message, one for the retry count and
- * the peer, one for the length, and the bytes.
+ * sequence of messages: a byte for the kind of transport and of request or reply, one for the retry count, whether the message is
+ * a rejection, and the peer, one for the length, and the bytes.
  *
  * It checks that a consumer gets no more private data than have arrived and than it has room for, and that private data
  * which were packed have the same length and bytes when they are unpacked.
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The values of ib.c and iwarp.c. */
 static const struct rdma_kind kinds[] = {
-	{ .max_private_data = 2 * (56 - RDMA_TRAILER), .request_bytes = 56, .reply_bytes = 196 },
+	{ .max_private_data = 2 * (56 - RDMA_TRAILER), .request_bytes = 56, .reply_bytes = 196, .reject_bytes = 144 },
 	{ .max_private_data = 128 },
 };
 
@@ -37,13 +37,31 @@ struct message {
 static void lengths_check(const struct message *m)
 {
 	const struct rdma_conn_param *param = &m->event.param.conn;
-	uint32_t length = rdma_wire_length(m->kind, m->what, param);
+	uint32_t length;
 
+	(void)rdma_wire_is_more(param);
+	if (m->what == RDMA_REJECTION)
+		return;
+	length = rdma_wire_length(m->kind, m->what, param);
 	DEMAND(length <= m->kind->max_private_data);
 	DEMAND(length <= param->private_data_len);
 	(void)rdma_wire_is_cut(m->kind, m->what, param);
-	(void)rdma_wire_is_more(param);
-	(void)rdma_wire_is_reject(param);
+}
+
+/* Checks that the private data of a rejection are within what has arrived. */
+static void reject_check(const struct message *m)
+{
+	const struct rdma_conn_param *param = &m->event.param.conn;
+	const unsigned char *all = param->private_data, *data;
+	unsigned char copy[RDMA_PDATA_MAX];
+	uint32_t length;
+
+	if (m->what != RDMA_REJECTION || !rdma_wire_is_reject(param))
+		return;
+	length = rdma_wire_reject_length(m->kind, param, &data);
+	DEMAND(length <= m->kind->max_private_data);
+	DEMAND(data >= all && length <= param->private_data_len - (size_t)(data - all));
+	memcpy(copy, data, length);
 }
 
 static void parts_check(struct rdma_ia *ia, const struct message *m)
@@ -58,6 +76,21 @@ static void parts_check(struct rdma_ia *ia, const struct message *m)
 	free(whole);
 }
 
+/* The same as pack_check() for a rejection. */
+static void pack_reject_check(const struct message *m, const unsigned char *data, uint32_t length)
+{
+	unsigned char wire[RDMA_PDATA_MAX];
+	struct rdma_conn_param param = { .private_data = wire };
+	const unsigned char *back;
+
+	if (length > rdma_wire_reject_max(m->kind))
+		return;
+	param.private_data_len = rdma_wire_pack_reject(m->kind, data, length, wire);
+	DEMAND(rdma_wire_is_reject(&param) && !rdma_wire_is_more(&param));
+	DEMAND(rdma_wire_reject_length(m->kind, &param, &back) == length);
+	DEMAND(!memcmp(back, data, length));
+}
+
 /* Packs the bytes as if they were a consumer's private data, and checks that the same bytes are unpacked. */
 static void pack_check(const struct message *m, const unsigned char *data, uint32_t length)
 {
@@ -67,6 +100,10 @@ static void pack_check(const struct message *m, const unsigned char *data, uint3
 
 	if (length > m->kind->max_private_data || (room && length > room))
 		return;
+	if (m->what == RDMA_REJECTION) {
+		pack_reject_check(m, data, length);
+		return;
+	}
 	rdma_wire_pack(m->kind, m->what, data, length, wire, &param);
 	/* A reply with so much data has no room for a trailer, so the receiver takes its padding for data. */
 	if (m->what == RDMA_REPLY && room && length > room - RDMA_TRAILER)
@@ -81,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	DEMAND(ia);
 	while (size >= 3) {
-		struct message m = { .kind = &kinds[data[0] & 1], .what = data[0] >> 1 & 1 };
+		struct message m = { .kind = &kinds[data[0] & 1], .what = data[1] & 8 ? RDMA_REJECTION : data[0] >> 1 & 1 };
 		size_t length = data[2] < size - 3 ? data[2] : size - 3;
 		unsigned char *exact = malloc(length ? length : 1);	/* of this size, so that a read beyond it is detected */
 		struct sockaddr_in *peer = (struct sockaddr_in *)&m.id.route.addr.dst_addr;
@@ -99,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			.qp_num = data[0] >> 2,
 		};
 		lengths_check(&m);
+		reject_check(&m);
 		parts_check(ia, &m);
 		pack_check(&m, exact, (uint32_t)length);
 		free(exact);

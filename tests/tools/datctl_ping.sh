@@ -43,18 +43,20 @@ a_server_answers_one_after_the_other()
 	return 0
 }
 
+adapter=soft0	# of the server
+
 # start_server OPTION...: in the background; sets server, and address
 start_server()
 {
 	local tries=0
 	: >"$dir/server"
-	timeout -k 5 "${CHECK_WATCHDOG:-120}" ./datctl ping --server --qual $((100200000 + $$)) "$@" soft0 2>"$dir/server" &
+	timeout -k 5 "${CHECK_WATCHDOG:-120}" ./datctl ping --server --qual $((100200000 + $$)) "$@" $adapter 2>"$dir/server" &
 	server=$!
 	while ! grep -q listens "$dir/server" && [ $tries -lt 300 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done
-	address=$(sed -n 's/.* soft0 //p' "$dir/server")
+	address=$(sed -n "s/.* $adapter //p" "$dir/server")
 	[ -n "$address" ] || fails "the server says: $(cat "$dir/server")"
 }
 
@@ -95,6 +97,24 @@ a_silent_client_does_not_keep_others_out()
 	kill "$rogue"
 	wait "$rogue" 2>/dev/null
 	grep -q 'a client that is silent loses its turn, because others wait' "$dir/server" || fails "no word of it: $(cat "$dir/server")"
+	stop_server
+}
+
+# A client can make the accept fail, by what it says of its memory.
+a_client_whose_accept_fails_is_rejected()
+{
+	local adapter=faulty
+	{
+		cat "$DAT_OVERRIDE"
+		echo "faulty u1.2 nonthreadsafe default $PWD/.libs/libdat-fault.so opendat.1.0 \"soft0 cr_accept:return=INVALID_PARAMETER:times=1\" \"\""
+	} >"$dir/dat.conf"
+	DAT_OVERRIDE=$dir/dat.conf start_server
+	run ./datctl ping --qual $((100200000 + $$)) --timeout 60 soft0 "$address"
+	exits_with 1
+	says 'DAT_CONNECTION_EVENT_PEER_REJECTED instead of DAT_CONNECTION_EVENT_ESTABLISHED'
+	run ./datctl ping --qual $((100200000 + $$)) --timeout 60 soft0 "$address"
+	exits_with 0
+	prints '^soft0 works.$'
 	stop_server
 }
 
@@ -226,6 +246,7 @@ wrong_usage_exits_with_2()
 
 tests every_step_is_printed_in_order what_was_agreed_is_told a_server_answers_one_after_the_other \
 	what_is_no_ping_does_not_fill_the_log_of_a_server a_silent_client_does_not_keep_others_out \
+	a_client_whose_accept_fails_is_rejected \
 	without_a_server_the_reason_is_told an_unknown_adapter_is_told an_address_that_is_none_is_told \
 	an_adapter_that_does_not_leave_the_process_is_told a_transfer_that_fails_is_told an_adapter_of_20_is_tested_by_a_program_of_20 \
 	programs_of_both_versions_reach_each_other json_is_json_and_says_ok wrong_usage_exits_with_2

@@ -80,6 +80,38 @@ static void a_minute_begins_with_the_first_that_counts(void)
 	CHECK(!guest_welcome(client("192.0.2.6")));
 }
 
+static void time_that_clients_take_counts_as_silent_ones(void)
+{
+	const uint64_t patience = 10;
+
+	for (int i = 0; i < 39; i++)
+		guest_spent(client("192.0.2.7"), 1, patience);
+	CHECK(guest_welcome(client("192.0.2.7")));
+	guest_spent(client("192.0.2.7"), 1, patience);
+	CHECK(!guest_welcome(client("192.0.2.7")));
+	/* one client may take longer than the patience, because a large memory takes time to fill */
+	guest_spent(client("192.0.2.8"), 45, patience);
+	CHECK(!guest_welcome(client("192.0.2.8")));
+	guest_spent(client("192.0.2.9"), 0, patience);
+	CHECK(guest_welcome(client("192.0.2.9")));
+}
+
+static void time_that_does_not_count_yet_is_forgotten_as_well(void)
+{
+	are_silent("192.0.2.10", 3);
+	guest_spent(client("192.0.2.10"), 9, 10);
+	now_ns += 3 * MINUTE_NS;
+	guest_spent(client("192.0.2.10"), 1, 10);
+	are_silent("192.0.2.10", 3);
+	CHECK(!guest_welcome(client("192.0.2.10")));
+	now_ns += 5 * MINUTE_NS;
+	guest_spent(client("192.0.2.10"), 9, 10);
+	now_ns += MINUTE_NS;
+	guest_spent(client("192.0.2.10"), 9, 10);
+	are_silent("192.0.2.10", 3);
+	CHECK(guest_welcome(client("192.0.2.10")));
+}
+
 static void many_addresses_do_not_overflow(void)
 {
 	char text[32];
@@ -97,6 +129,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(one_is_forgotten_each_minute),
 	CHECK_TEST(all_are_forgotten_after_some_minutes),
 	CHECK_TEST(a_minute_begins_with_the_first_that_counts),
+	CHECK_TEST(time_that_clients_take_counts_as_silent_ones),
+	CHECK_TEST(time_that_does_not_count_yet_is_forgotten_as_well),
 	CHECK_TEST(many_addresses_do_not_overflow),
 	CHECK_END
 };

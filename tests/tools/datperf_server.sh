@@ -5,13 +5,15 @@
 # shellcheck source-path=SCRIPTDIR
 . "${top_srcdir:-.}/tests/tools/tap.sh"
 
+adapter=soft0	# of the server
+
 # start_server OPTION...: in the background; sets server, address and qual once it listens
 start_server()
 {
 	local line='' tries=0
 	rm -f "$dir/server"
 	: >"$dir/server"
-	timeout -k 5 "${CHECK_WATCHDOG:-120}" ./datperf --ia soft0 --server --qual $((200000 + $$)) "$@" >"$dir/server.out" \
+	timeout -k 5 "${CHECK_WATCHDOG:-120}" ./datperf --ia $adapter --server --qual $((200000 + $$)) "$@" >"$dir/server.out" \
 		2>"$dir/server" </dev/null &
 	server=$!
 	while ! grep -q listens "$dir/server" && [ $tries -lt 300 ]; do
@@ -64,8 +66,19 @@ the_limit_is_an_option_and_the_client_says_what_to_do()
 	start_server --timeout 30 --limit 2m
 	run ./datperf --ia soft0 --connect "$address" --qual "$qual" --json --test send-lat --size 4m --iters 5
 	exits_with 1
-	says 'the server allows a test 2097152 bytes of memory, and this one needs 83[0-9]+; give a smaller --size'
+	says 'the server allows a test 2097152 bytes of memory, and this one needs 8[0-9]{6}; give a smaller --size'
 	served --size 64k
+}
+
+# A thousand endpoints with long queues take much memory, however short the messages are.
+queues_count_for_the_limit_as_well()
+{
+	start_server --timeout 30 --limit 140m
+	rogue 1 4 1 1024 0 1024 1 0
+	exits_with 0
+	prints '^7 146800640 '
+	server_says 'asks for [0-9]{10} bytes of memory and is refused'
+	served
 }
 
 a_client_that_says_nothing_loses_its_place()
@@ -99,6 +112,23 @@ clients_that_are_silent_are_turned_away_at_the_fifth_time()
 	prints '^turned away'
 	server_says 'a client of the address [0-9.]+ is rejected, because 4 others of it have started no test; one .* each minute$'
 	[ "$(wc -l <"$dir/server")" -lt 14 ] || fails "the server says too much: $(wc -l <"$dir/server") lines"
+	kill "$server"
+	wait "$server" || return 0
+}
+
+# Each of them leaves before the server's patience has ended.
+clients_that_leave_in_time_are_turned_away_as_well()
+{
+	local i
+	start_server --timeout 1 --limit 1m
+	for i in 1 2 3 4 5 6; do
+		rogue leave
+		exits_with 0
+		! grep -q '^turned away' "$out" || break
+	done
+	[ "$i" -gt 4 ] || fails "client $i is turned away"
+	rogue
+	prints '^turned away'
 	kill "$server"
 	wait "$server" || return 0
 }
@@ -160,6 +190,21 @@ nobody_disturbs_the_connections_of_connect_rate()
 	server_says 'a connection request that does not belong to the test is rejected'
 }
 
+# A client can make the accept fail, by what it says of its memory. The server could not close its adapter if it left the request.
+a_client_whose_accept_fails_is_rejected()
+{
+	local adapter=faulty
+	{
+		cat "$DAT_OVERRIDE"
+		echo "faulty u1.2 nonthreadsafe default $PWD/.libs/libdat-fault.so opendat.1.0 \"soft0 cr_accept:return=INVALID_PARAMETER:times=1\" \"\""
+	} >"$dir/dat.conf"
+	DAT_OVERRIDE=$dir/dat.conf start_server --timeout 60
+	rogue
+	exits_with 0
+	prints '^turned away'
+	served
+}
+
 a_client_of_another_version_is_told()
 {
 	start_server --timeout 30
@@ -203,9 +248,10 @@ the_two_ends_may_be_programs_of_different_apis()
 }
 
 tests the_two_ends_may_be_programs_of_different_apis sizes_are_bounded_by_the_limit_of_the_server \
-	the_limit_is_an_option_and_the_client_says_what_to_do \
+	the_limit_is_an_option_and_the_client_says_what_to_do queues_count_for_the_limit_as_well \
 	a_client_that_says_nothing_loses_its_place a_client_that_says_good_bye_or_nonsense_is_not_the_one_that_is_served \
-	clients_that_are_silent_are_turned_away_at_the_fifth_time clients_that_are_refused_may_come_again \
+	clients_that_are_silent_are_turned_away_at_the_fifth_time clients_that_leave_in_time_are_turned_away_as_well \
+	clients_that_are_refused_may_come_again \
 	a_client_that_only_talks_loses_its_place nobody_takes_the_connections_of_another_client \
-	nobody_disturbs_the_connections_of_connect_rate a_client_of_another_version_is_told a_session_has_a_deadline \
+	nobody_disturbs_the_connections_of_connect_rate a_client_whose_accept_fails_is_rejected a_client_of_another_version_is_told a_session_has_a_deadline \
 	a_session_in_which_the_server_never_waits_has_a_deadline

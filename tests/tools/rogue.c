@@ -10,6 +10,8 @@
  * rogue ADDRESS QUAL talk: it sends a message that is no test whenever it gets an answer, until the
  * server ends the connection.
  *
+ * rogue ADDRESS QUAL leave: it says nothing, and hangs up after 800 ms.
+ *
  * rogue ADDRESS QUAL thief: it asks for a data connection, over four endpoints, again and again. When it
  * has been rejected for the first time it prints "asks"; when it has a connection it prints "has one"
  * and ends.
@@ -28,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <dat/udat.h>
 
@@ -206,6 +209,14 @@ static void talk(void)
 	exit(0);
 }
 
+static void leave(void)
+{
+	usleep(800000);
+	puts("left");
+	dat_ia_close(rogue.ia, DAT_CLOSE_ABRUPT_FLAG);
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	DAT_EVENT event;
@@ -220,6 +231,8 @@ int main(int argc, char **argv)
 	join(argv[1], strtoull(argv[2], NULL, 0));
 	if (argc == 4 && !strcmp(argv[3], "talk"))
 		talk();
+	if (argc == 4 && !strcmp(argv[3], "leave"))
+		leave();
 	for (int i = 3; i < argc; i++)
 		rogue.mem[i - 3] = htobe64(strtoull(argv[i], NULL, 0));
 	if (argc > 3)

@@ -2,13 +2,13 @@
 /*
  * A passive side that sends first, before the peer's program has posted a receive. Over iWARP the provider then keeps the requests
  * until the peer's first message arrives, or hold_ms have passed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA
- * names. The adapter of the second suite has a hold_ms so long that it does not pass during a test.
+ * names. Over iWARP hold_ms is longer there than a slow guest delays this program; in the second suite it is longer than any test.
  */
 #include <string.h>
 
 #include "api.h"
 
-enum { ROUNDS = 10, BYTES = 64 };
+enum { ROUNDS = 4, BYTES = 64 };
 
 static struct api_pair pair;
 static struct api_buf from, to;

@@ -117,7 +117,7 @@ rpm_packages_go()
 rdma_tree_builds()
 {
 	inside apt-get install -y --no-install-recommends librdmacm-dev libibverbs-dev ibverbs-providers rdmacm-utils ibverbs-utils \
-		perftest iproute2 procps &&
+		perftest iproute2 mount procps &&
 		inside bash -c 'mkdir -p rdma && cd rdma && ../configure --enable-werror && make -j"$(nproc)" check-build'
 }
 

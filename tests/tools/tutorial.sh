@@ -10,10 +10,10 @@ adapter=${OPENDAT_TEST_IA:-soft0}
 # build PROGRAM STANDARD: without a warning, with the language's strict mode
 build()
 {
-	local file=$source/$1.c compiler=$CC
-	[ -f "$file" ] || { file=$source/$1.cc; compiler=$CXX; }
+	local file=$source/$1.c compiler="$CC ${CFLAGS-}"
+	[ -f "$file" ] || { file=$source/$1.cc; compiler="$CXX ${CXXFLAGS-}"; }
 	# shellcheck disable=SC2086 # lists of words
-	$compiler -std="$2" -Wall -Wextra -Wshadow -Werror ${CFLAGS-} -I"$top_srcdir/include" -o "$tap_dir/$1" "$file" \
+	$compiler -std="$2" -Wall -Wextra -Wshadow -Werror -I"$top_srcdir/include" -o "$tap_dir/$1" "$file" \
 		-L"$PWD/.libs" -ldat -Wl,-rpath,"$PWD/.libs"
 }
 

@@ -516,7 +516,7 @@ extern VIP_RETURN VipConnectReject(IN VIP_CONN_HANDLE ConnHandle);
  * @RemoteAddr: where the server waits
  * @Timeout: milliseconds, more than 0, or VIP_INFINITE
  * @RemoteViAttribs: attributes of the server's VI; may be NULL
- * If it fails, posted receives stay posted.
+ * If it fails, posted receives stay posted; a server that refused may have written to their buffers.
  * Returns: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_ERROR_RESOURCE; VIP_INVALID_STATE for a VI that
  *   is not idle; VIP_REJECT when the server called VipConnectReject(); VIP_NO_MATCH when no server
  *   listens there; VIP_TIMEOUT when no answer came, or when the host cannot be reached; in the

@@ -5,6 +5,9 @@
  * MAX_ANSWERS exist, and none after ANSWER_MS, so clients that never disconnect, or that never
  * answer the acceptance, cannot use up the adapter's endpoints. Only the keeper frees answers, because an event
  * that it is handling names its endpoint.
+ *
+ * The client can use the connection for RDMA while it exists, and it may know keys of the program's memory. So the endpoint is
+ * in a zone without memory: nic->nobody.
  */
 #include <stdlib.h>
 
@@ -57,7 +60,7 @@ bool answer_begin(struct nic *nic, DAT_CR_HANDLE cr, void *data, size_t size)
 
 	if (answer == NULL)
 		return false;
-	if (dat_ep_create(nic->ia, nic->own_ptag.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, nic->cm_evd,
+	if (dat_ep_create(nic->ia, nic->nobody, DAT_HANDLE_NULL, DAT_HANDLE_NULL, nic->cm_evd,
 			  NULL, &answer->ep) != DAT_SUCCESS) {
 		free(answer);
 		return false;

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns attempts to connect, on either side, from vi_begin() to their end. Invariant: one thread, or
- * the keeper for a peer, owns the VI until the attempt has failed or its connection is over; an
+ * the keeper and its helper for a peer, owns the VI until the attempt has failed or its connection is over; an
  * attempt that fails leaves an idle VI with all its receives.
  *
  * uDAPL flushes the receives of an attempt that fails. While `survive` is set, a receive that is
  * flushed becomes staged again. It is cleared, under both locks, before any thread can see the VI
  * connected. At that moment the thread that made the attempt takes the connection; if it is
  * cancelled before, the connection is ended.
+ *
+ * A refusal comes over a connection, too, and the other side can send a message behind it; so can a client before the accept has
+ * returned. So the receives that are completed while `holds` is set are held, and the program does not see them. If the
+ * connection stands they are completed, in order. If not, they are staged again, for the next attempt, whatever their messages
+ * were: one that was too long as well. What such a message has written may stay in the program's buffer, which belongs to the
+ * library until the receive is completed.
  */
 #include <string.h>
 
@@ -20,13 +26,15 @@ VIP_RETURN vi_begin(struct vi *vi)
 	VIP_RETURN ret = VIP_INVALID_STATE;
 
 	pthread_mutex_lock(&vi->lock);
-	if (vi->state == VIP_STATE_IDLE && !vi->busy) {
+	if (!vi_exists(vi)) {
+		ret = VIP_INVALID_PARAMETER;
+	} else if (vi->state == VIP_STATE_IDLE && !vi->busy) {
 		vi->state = VIP_STATE_CONNECT_PENDING;
 		vi->busy = true;
 		vi->peer.has_result = false;
 		memset(&vi->remote, 0, sizeof(vi->remote));
 		vi->sendq.overrun = vi->recvq.overrun = false;
-		queue_set_survive(&vi->recvq, true);
+		queue_begin_attempt(&vi->recvq);
 		ret = VIP_SUCCESS;
 	}
 	pthread_mutex_unlock(&vi->lock);
@@ -37,7 +45,7 @@ VIP_RETURN vi_begin(struct vi *vi)
 void vi_give_up(struct vi *vi)
 {
 	pthread_mutex_lock(&vi->lock);
-	queue_set_survive(&vi->recvq, false);
+	queue_end_attempt(&vi->recvq, false);
 	vi->state = VIP_STATE_IDLE;
 	vi->busy = false;
 	pthread_cond_broadcast(&vi->changed);
@@ -121,8 +129,8 @@ void vi_part_locked(struct vi *vi)
 	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
 		return;
 	vi->feeding = false;
-	queue_restage(&vi->sendq);
 	vi_renew_ep_locked(vi);
+	queue_restage(&vi->sendq);
 	vi->up = false;
 	if (vi->outcome == 0)
 		vi->outcome = DAT_CONNECTION_EVENT_DISCONNECTED;
@@ -142,8 +150,7 @@ static void hang_up_locked(struct vi *vi, uint64_t until)
 
 /*
  * Cleans up after an attempt that has failed: ends the connection over which a rejection came,
- * stages the receives again and resets the endpoint. The keeper calls it only when there is no
- * connection.
+ * stages the receives again and resets the endpoint. The keeper does not call it, because it takes the event that is waited for.
  */
 void vi_settle(struct vi *vi)
 {
@@ -226,7 +233,6 @@ static void ended_locked(struct vi *vi)
 		herald_end(vi, !vi->broken);
 	vi->state = VIP_STATE_ERROR;
 	vi->feeding = false;
-	/* mostly there are none; then the end of one connection does not wait for a thread that polls the queue of others, too */
 	if (queue_has_staged(&vi->recvq))
 		queue_flush(&vi->recvq, false);
 }
@@ -236,7 +242,7 @@ static void ended_locked(struct vi *vi)
  */
 void vi_stand_locked(struct vi *vi)
 {
-	queue_set_survive(&vi->recvq, false);
+	queue_end_attempt(&vi->recvq, true);
 	vi->state = VIP_STATE_CONNECTED;
 	if (!vi->up)
 		ended_locked(vi);
@@ -255,23 +261,30 @@ static void outcome_locked(struct vi *vi, DAT_EVENT_NUMBER number, const void *d
 }
 
 /*
+ * Flushes the receives that ended_locked() would flush, if there are any. Returns false if a thread that takes completions off
+ * their queue does not release its lock soon, because a peer holds it up.
+ */
+static bool flush_staged_locked(struct vi *vi)
+{
+	return vi->state == VIP_STATE_CONNECT_PENDING || !queue_has_staged(&vi->recvq) ||
+	       queue_flush_within(&vi->recvq, REACH_MS);
+}
+
+/*
  * Handles a connection event of an endpoint of the VI; one that the VI does not have any more is ignored. The keeper calls it.
  * Returns false if the VI cannot be reached now.
  */
 bool vi_outcome(struct vi *vi, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, const void *data, size_t size)
 {
-	bool settle = false;
+	bool reached;
 
 	if (!vi_reach(vi))
 		return false;
-	if (vi->ep == ep) {
+	reached = vi->ep != ep || number == DAT_CONNECTION_EVENT_ESTABLISHED || !vi->up || flush_staged_locked(vi);
+	if (vi->ep == ep && reached)
 		outcome_locked(vi, number, data, size);
-		settle = peer_outcome_locked(vi);
-	}
 	pthread_mutex_unlock(&vi->lock);
-	if (settle)
-		peer_settle(vi);
-	return true;
+	return reached;
 }
 
 /* Cleans up after a connection: resets the endpoint, and flushes what is left in the queues. */
@@ -282,9 +295,10 @@ static void clean_up(struct vi *vi)
 	queue_drain(&vi->sendq, until);
 	queue_drain(&vi->recvq, until);
 	pthread_mutex_lock(&vi->lock);
+	/* first: a late completion must not be taken for one of an operation that is flushed here */
+	vi_refresh_ep_locked(vi);
 	queue_flush(&vi->sendq, true);
 	queue_flush(&vi->recvq, true);
-	vi_refresh_ep_locked(vi);
 	/* relaxed: all completions are taken */
 	atomic_store_explicit(&vi->violated, false, memory_order_relaxed);
 	vi->state = VIP_STATE_IDLE;
@@ -306,9 +320,10 @@ void vi_call_off(struct vi *vi)
 	vi_give_up(vi);
 }
 
+/* Ends a peering, and waits for the helper of the VI. */
 static void cancel_peering_locked(struct vi *vi)
 {
-	while (vi->peer.step != PEER_NONE) {
+	while (vi->peer.step != PEER_NONE || is_helped(vi)) {
 		vi->peer.cancelled = true;
 		keeper_wake(vi->nic);
 		cond_wait_until(&vi->changed, &vi->lock, UINT64_MAX);
@@ -319,12 +334,14 @@ static void cancel_peering_locked(struct vi *vi)
 static VIP_RETURN disconnect(struct vi *vi)
 {
 	uint64_t until = now_ms() + END_MS;
+	VIP_RETURN ret;
 
 	pthread_mutex_lock(&vi->lock);
 	cancel_peering_locked(vi);
-	if (vi->busy) {
+	if (vi->busy || !vi_exists(vi)) {
+		ret = vi_exists(vi) ? VIP_INVALID_STATE : VIP_INVALID_PARAMETER;
 		pthread_mutex_unlock(&vi->lock);
-		return VIP_INVALID_STATE;
+		return ret;
 	}
 	if (vi->state == VIP_STATE_IDLE) {
 		queue_flush(&vi->recvq, false);

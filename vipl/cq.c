@@ -8,11 +8,16 @@
 
 #include "impl.h"
 
-/* Appends an entry. An entry that does not fit is lost, and is reported to the error handler. */
+/*
+ * Appends an entry. An entry that does not fit is lost. The first such loss is reported to the error handler; further ones are
+ * not until there has been room again, because peers can cause any number of them.
+ */
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv)
 {
 	if (cq->count == cq->size) {
-		herald_error(cq->work.nic, vi, cq, NULL, VIP_RESOURCE_CQ, VIP_ERROR_VI_OVERRUN);
+		if (!cq->overrun)
+			herald_error(cq->work.nic, vi, cq, NULL, VIP_RESOURCE_CQ, VIP_ERROR_VI_OVERRUN);
+		cq->overrun = true;
 		return;
 	}
 	cq->ring[(cq->first + cq->count) % cq->size] = (struct cq_entry){ vi, recv };
@@ -35,28 +40,43 @@ void cq_forget(struct cq *cq, const struct vi *vi)
 			cq->ring[(cq->first + kept++) % cq->size] = *entry;
 	}
 	cq->count = kept;
+	cq->overrun = cq->overrun && kept == cq->size;
 	pthread_mutex_unlock(&cq->work.lock);
 }
 
-bool cq_pop_locked(struct cq *cq, struct cq_entry *entry)
+/* Returns whether there is an entry, and takes events off the EVD only until there is one. */
+bool cq_ready_locked(struct cq *cq)
 {
 	while (cq->count == 0)
 		if (!work_poll_locked(&cq->work))
 			return false;
-	*entry = cq->ring[cq->first];
-	cq->first = (cq->first + 1) % cq->size;
-	cq->count--;
 	return true;
 }
 
-/* Makes room on the EVD for the events of one more queue; nic->lock is held. */
-int cq_use(struct cq *cq, uint32_t events)
+bool cq_pop_locked(struct cq *cq, struct cq_entry *entry)
 {
+	if (!cq_ready_locked(cq))
+		return false;
+	*entry = cq->ring[cq->first];
+	cq->first = (cq->first + 1) % cq->size;
+	cq->count--;
+	cq->overrun = false;
+	return true;
+}
+
+/*
+ * Makes room on the EVD for the events of one more queue of a VI, unless the completion queue has been destroyed meanwhile;
+ * nic->lock is held.
+ */
+VIP_RETURN cq_use(struct cq *cq, uint32_t events)
+{
+	if (!cq_exists(cq))
+		return VIP_INVALID_PARAMETER;
 	if (dat_evd_resize(cq->work.evd, (DAT_COUNT)(cq->reserved + events)) != DAT_SUCCESS)
-		return -1;
+		return VIP_ERROR_RESOURCE;
 	cq->reserved += events;
 	cq->users++;
-	return 0;
+	return VIP_SUCCESS;
 }
 
 VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE handle, VIP_ULONG entries, VIP_CQ_HANDLE *out)
@@ -78,7 +98,8 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE handle, VIP_ULONG entries, VIP_CQ_HANDLE *
 	cq->reserved = 2;
 	if (work_open(&cq->work, nic, cq, cq->reserved))
 		goto free_ring;
-	cq->magic = CQ_MAGIC;
+	/* relaxed: no thread has the handle yet */
+	atomic_store_explicit(&cq->magic, CQ_MAGIC, memory_order_relaxed);
 	pthread_mutex_lock(&nic->lock);
 	cq->next = nic->cqs;
 	nic->cqs = cq;
@@ -93,55 +114,99 @@ free_cq:
 	return VIP_ERROR_RESOURCE;
 }
 
-/* Takes the queue off the NIC's list, unless a VI uses it or a thread waits for it. */
-static bool cq_end(struct cq *cq)
+/* Makes the handle invalid, unless a VI uses the queue or a thread waits for it. nic->lock is held. */
+static bool cq_refuse(struct cq *cq)
+{
+	bool idle;
+
+	if (cq->users > 0)
+		return false;
+	/* no peer can hold up a thread that polls a queue without users */
+	pthread_mutex_lock(&cq->work.lock);
+	idle = !cq->work.leader && cq->work.waiters == 0;
+	if (idle)
+		/* relaxed: see cq_exists() */
+		atomic_store_explicit(&cq->magic, 0, memory_order_relaxed);
+	pthread_mutex_unlock(&cq->work.lock);
+	return idle;
+}
+
+/* Moves the queue to the NIC's list of those that are destroyed. nic->lock is held. */
+static void cq_unlist(struct cq *cq)
 {
 	struct nic *nic = cq->work.nic;
 	struct cq **at;
-	bool idle;
+
+	for (at = &nic->cqs; *at != cq; at = &(*at)->next)
+		;
+	*at = cq->next;
+	cq->next = nic->dead_cqs;
+	nic->dead_cqs = cq;
+}
+
+static VIP_RETURN cq_end(struct cq *cq)
+{
+	struct nic *nic = cq->work.nic;
+	VIP_RETURN ret = VIP_SUCCESS;
 
 	pthread_mutex_lock(&nic->lock);
-	idle = cq->users == 0;
-	/* no peer can hold up a thread that polls a queue without users */
-	if (idle) {
-		pthread_mutex_lock(&cq->work.lock);
-		idle = !cq->work.leader && cq->work.waiters == 0;
-		if (idle)
-			cq->magic = 0;
-		pthread_mutex_unlock(&cq->work.lock);
-	}
-	if (idle) {
-		for (at = &nic->cqs; *at != cq; at = &(*at)->next)
-			;
-		*at = cq->next;
-		cq->next = nic->dead_cqs;
-		nic->dead_cqs = cq;
-	}
+	if (!cq_exists(cq))
+		ret = VIP_INVALID_PARAMETER;
+	else if (!cq_refuse(cq))
+		ret = VIP_ERROR_RESOURCE;
 	pthread_mutex_unlock(&nic->lock);
-	return idle;
+	return ret;
 }
 
 VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE handle)
 {
 	struct cq *cq = cq_get(handle);
+	struct nic *nic;
+	VIP_RETURN ret;
 	int own;
 
 	if (cq == NULL)
 		return VIP_INVALID_PARAMETER;
-	if (!cq_end(cq))
-		return VIP_ERROR_RESOURCE;
+	nic = cq->work.nic;
+	ret = cq_end(cq);
+	if (ret != VIP_SUCCESS)
+		return ret;
 	own = cancel_off();
 	work_close(&cq->work);
 	cancel_restore(own);
 	free(cq->ring);
 	cq->ring = NULL;
+	/* last: then the NIC can be closed */
+	pthread_mutex_lock(&nic->lock);
+	cq_unlist(cq);
+	pthread_mutex_unlock(&nic->lock);
+	return VIP_SUCCESS;
+}
+
+/* Moves the entries to *ring, which has room for `size`. On success *ring becomes the former ring. */
+static VIP_RETURN cq_resize_locked(struct cq *cq, struct cq_entry **ring, uint32_t size)
+{
+	struct cq_entry *former = cq->ring;
+
+	if (!cq_exists(cq))
+		return VIP_INVALID_PARAMETER;
+	if (cq->count > size)
+		return VIP_ERROR_RESOURCE;
+	for (uint32_t i = 0; i < cq->count; i++)
+		(*ring)[i] = former[(cq->first + i) % cq->size];
+	cq->ring = *ring;
+	cq->size = size;
+	cq->first = 0;
+	cq->overrun = cq->overrun && cq->count == size;
+	*ring = former;
 	return VIP_SUCCESS;
 }
 
 VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE handle, VIP_ULONG entries)
 {
 	struct cq *cq = cq_get(handle);
-	struct cq_entry *ring, *former;
+	struct cq_entry *ring;
+	VIP_RETURN ret;
 
 	if (cq == NULL || entries == 0)
 		return VIP_INVALID_PARAMETER;
@@ -151,35 +216,26 @@ VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE handle, VIP_ULONG entries)
 	if (ring == NULL)
 		return VIP_ERROR_RESOURCE;
 	pthread_mutex_lock(&cq->work.lock);
-	if (cq->count > entries) {
-		pthread_mutex_unlock(&cq->work.lock);
-		free(ring);
-		return VIP_ERROR_RESOURCE;
-	}
-	for (uint32_t i = 0; i < cq->count; i++)
-		ring[i] = cq->ring[(cq->first + i) % cq->size];
-	former = cq->ring;
-	cq->ring = ring;
-	cq->size = (uint32_t)entries;
-	cq->first = 0;
+	ret = cq_resize_locked(cq, &ring, (uint32_t)entries);
 	pthread_mutex_unlock(&cq->work.lock);
-	free(former);
-	return VIP_SUCCESS;
+	free(ring);
+	return ret;
 }
 
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE handle, VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
 {
 	struct cq *cq = cq_get(handle);
 	struct cq_entry entry;
-	bool found;
+	bool exists, found;
 
 	if (cq == NULL || vi == NULL || recv == NULL)
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&cq->work.lock);
-	found = cq_pop_locked(cq, &entry);
+	exists = cq_exists(cq);
+	found = exists && cq_pop_locked(cq, &entry);
 	pthread_mutex_unlock(&cq->work.lock);
 	if (!found)
-		return VIP_NOT_DONE;
+		return exists ? VIP_NOT_DONE : VIP_INVALID_PARAMETER;
 	*vi = entry.vi;
 	*recv = entry.recv ? VIP_TRUE : VIP_FALSE;
 	return VIP_SUCCESS;
@@ -199,15 +255,16 @@ VIP_RETURN VipCQWait(VIP_CQ_HANDLE handle, VIP_ULONG timeout, VIP_VI_HANDLE *vi,
 {
 	struct cq *cq = cq_get(handle);
 	struct cq_entry entry;
-	bool found;
+	bool exists, found;
 
 	if (cq == NULL || vi == NULL || recv == NULL)
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&cq->work.lock);
-	found = wait_locked(cq, deadline_ms(timeout), &entry);
+	exists = cq_exists(cq);
+	found = exists && wait_locked(cq, deadline_ms(timeout), &entry);
 	pthread_mutex_unlock(&cq->work.lock);
 	if (!found)
-		return VIP_TIMEOUT;
+		return exists ? VIP_TIMEOUT : VIP_INVALID_PARAMETER;
 	*vi = entry.vi;
 	*recv = entry.recv ? VIP_TRUE : VIP_FALSE;
 	return VIP_SUCCESS;

@@ -15,7 +15,7 @@ static VIP_RETURN done(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **descrip
 		return VIP_INVALID_PARAMETER;
 	q = recv ? &vi->recvq : &vi->sendq;
 	pthread_mutex_lock(&q->work->lock);
-	ret = queue_pop_locked(q, descriptor);
+	ret = vi_exists(vi) ? queue_pop_locked(q, descriptor) : VIP_INVALID_PARAMETER;
 	pthread_mutex_unlock(&q->work->lock);
 	return ret;
 }
@@ -55,7 +55,7 @@ static VIP_RETURN wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG timeout,
 	if (q->work->cq != NULL)
 		return RULE_WAIT_WITH_CQ;
 	pthread_mutex_lock(&q->work->lock);
-	ret = wait_locked(q, deadline_ms(timeout), descriptor);
+	ret = vi_exists(vi) ? wait_locked(q, deadline_ms(timeout), descriptor) : VIP_INVALID_PARAMETER;
 	pthread_mutex_unlock(&q->work->lock);
 	return ret;
 }

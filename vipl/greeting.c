@@ -25,23 +25,29 @@ static DAT_LMR_TRIPLET head_of(const struct vi *vi, const struct op *op)
 	};
 }
 
-/* Posts the receive for the greeting. It is the first operation of the endpoint. */
+/*
+ * Posts the receive for the greeting. It is the first operation of the endpoint. It is counted as the others are, so that the VI
+ * is not closed while a thread has its completion in hand.
+ */
 DAT_RETURN greeting_expect_locked(struct vi *vi)
 {
 	struct op *op = greeting_op(&vi->recvq);
 	DAT_LMR_TRIPLET iov = head_of(vi, op);
-	DAT_RETURN ret = dat_ep_post_recv(vi->ep, 1, &iov, op_cookie(op, true),
-					  DAT_COMPLETION_DEFAULT_FLAG);
+	DAT_RETURN ret;
 
+	count_given(&vi->recvq, 1);
+	ret = dat_ep_post_recv(vi->ep, 1, &iov, op_cookie(op, true), DAT_COMPLETION_DEFAULT_FLAG);
 	/* relaxed: a thread that posts has seen the connection, which is made after this */
 	if (ret == DAT_SUCCESS)
 		atomic_store_explicit(&vi->awaits_greeting, true, memory_order_relaxed);
+	else
+		count_given(&vi->recvq, -1u);
 	return ret;
 }
 
 /*
  * Sends the greeting, before the program sees the connection. A failure here also breaks the
- * connection.
+ * connection. It is counted, as its receive is; so its completion is not suppressed.
  */
 void greeting_send_locked(struct vi *vi)
 {
@@ -49,7 +55,9 @@ void greeting_send_locked(struct vi *vi)
 	DAT_LMR_TRIPLET iov = head_of(vi, op);
 
 	*op->head = (struct wire_head){ .kind = WIRE_GREETING };
-	dat_ep_post_send(vi->ep, 1, &iov, op_cookie(op, true), DAT_COMPLETION_SUPPRESS_FLAG);
+	count_given(&vi->sendq, 1);
+	if (dat_ep_post_send(vi->ep, 1, &iov, op_cookie(op, true), DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
+		count_given(&vi->sendq, -1u);
 }
 
 /* Allows requests, because the greeting has come or was flushed. The work's lock is held. */

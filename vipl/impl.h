@@ -2,16 +2,18 @@
 /*
  * What the files of libvipl share: its objects, and which lock guards what.
  *
- * A NIC is an open IA with two threads: the keeper (keeper.c) looks after connections, the herald
- * (herald.c) calls the program's handlers. A VI is an endpoint with two queues. The completions of
- * a queue come over a struct work, its own or that of a completion queue.
+ * A NIC is an open IA with two threads: the keeper (keeper.c) looks after connections, and has helpers (helper.c); the herald
+ * (herald.c) calls the program's handlers, and is replaced when it is held up. A VI is an endpoint with two queues. The
+ * completions of a queue come over a struct work, its own or that of a completion queue.
  *
  * Lock order: all_nics > nic->lock > vi->lock > work->lock > nic->mem_lock, herald.lock. None is
  * held while a handler runs, or while a thread sleeps in uDAPL.
  *
  * A thread executes copies in uDAPL while it posts, with vi->lock, and while it takes completions, with work->lock. A peer can
  * hold up such a copy for as long as it lives (SECURITY.md). So neither the keeper nor a thread that has nic->lock waits for
- * either lock: they use vi_reach(), and try again later. No thread that has nic->mem_lock waits for a copy.
+ * either lock: they use vi_reach(), and try again later. Nor does the keeper call uDAPL for an endpoint of a VI, which can execute
+ * copies, too: helpers do (helper.c). There are two exceptions: a greeting, which only adapters need whose copies no thread
+ * executes, and the end of the process (leave.c). No thread that has nic->mem_lock or herald.lock waits for a copy.
  */
 #ifndef VIPL_IMPL_H
 #define VIPL_IMPL_H
@@ -116,15 +118,20 @@ struct work {
 	struct notice *notices;		/* oldest first */
 	struct work *next_watched;	/* herald.lock */
 	bool watched;			/* herald.lock */
+	bool looked;			/* a thread looks for a completion; herald.lock */
 };
 
 enum op_phase {
 	OP_STAGED,			/* a receive that is not posted to uDAPL yet */
 	OP_POSTED,
+	OP_HELD,			/* a receive that uDAPL has completed during an attempt to connect: attempt.c */
 	OP_DONE
 };
 
-enum { RETRY_MS = 10 };			/* after that the keeper tries again what it could not do, see vi_reach() */
+enum {
+	REACH_MS = 2,			/* for so long the keeper waits for a lock */
+	RETRY_MS = 10,			/* after that it tries again what it could not do, see vi_reach() */
+};
 
 /* A descriptor in a queue. Its address, 64 bytes aligned, is the cookie: see work.c. */
 struct op {
@@ -132,8 +139,11 @@ struct op {
 	struct queue *queue;		/* fixed */
 	struct wire_head *head;		/* fixed: its header, in registered memory */
 	VIP_MEM_HANDLE handle;
-	_Atomic uint32_t phase;		/* DONE: written under the work's lock; others: vi->lock */
-	uint32_t status;		/* work's lock */
+	_Atomic uint32_t phase;		/* HELD and DONE: written under the work's lock; others: vi->lock */
+	union {
+		uint32_t status;	/* work's lock */
+		uint32_t held_length;	/* of a held receive: the length of its message; work's lock */
+	};
 	union {
 		uint32_t early;		/* of a request: why its first part failed (the write that precedes a send); work's lock */
 		uint32_t epoch;		/* of a kept receive: the NIC's epoch when its memory was looked up */
@@ -143,6 +153,7 @@ struct op {
 	bool writable;			/* the descriptor is in registered memory: its status may be written */
 	bool cut;			/* uDAPL got less memory than the descriptor says: post.c */
 	bool kept;			/* a receive whose data arrive after its header: keep_short() */
+	uint8_t held_status;		/* of a held receive: what uDAPL said of it, a DAT_DTO_COMPLETION_STATUS; work's lock */
 	VIP_MEM_HANDLE to_handle;	/* of a kept receive: where its data go */
 	uint8_t *to;
 };
@@ -157,14 +168,15 @@ struct queue {
 	bool recv;
 	/* Flushed operations become OP_STAGED again, for the next connection. Work's lock, except in leave.c. */
 	_Atomic bool survive;
+	bool holds;			/* receives that uDAPL completes become OP_HELD; work's lock */
 	bool overrun;			/* vi->lock: the program has been told that it is full */
 	_Atomic uint32_t tail;		/* written under vi->lock */
 	_Atomic uint32_t head;		/* written under the work's lock */
-	_Atomic uint32_t given;		/* operations posted to uDAPL; written under vi->lock */
+	_Atomic uint32_t given;		/* operations posted to uDAPL, a greeting's receive too; written under vi->lock */
 	_Atomic uint32_t taken;		/* completions of them; written under the work's lock */
 };
 
-enum peer_step { PEER_NONE, PEER_WAITS, PEER_PAUSES, PEER_DIALS, PEER_HANGS_UP, PEER_ACCEPTS };
+enum peer_step { PEER_NONE, PEER_WAITS, PEER_PAUSES, PEER_DIALS, PEER_ACCEPTS };
 
 /* The address of a VI: that of its host, and a discriminator. VIP_NET_ADDRESS in a fixed size. */
 struct net_addr {
@@ -182,6 +194,9 @@ struct peering {
 	uint64_t until;			/* milliseconds */
 	uint64_t dial_at;
 	unsigned int probe;
+	bool parts;			/* the attempt has been given up, and the event of its end is to come */
+	DAT_CR_HANDLE cr;		/* a request of the peer's that is to be accepted; DAT_HANDLE_NULL: none */
+	struct wire_hello hello;	/* of that request */
 	VIP_RETURN mismatch;		/* of a request that was refused because of its attributes; VIP_SUCCESS: there was none */
 	bool cancelled;
 	bool has_result;
@@ -189,7 +204,7 @@ struct peering {
 };
 
 struct vi {
-	uint32_t magic;
+	_Atomic uint32_t magic;		/* VI_MAGIC until it is destroyed; cleared under lock, read without it by vi_get() */
 	struct nic *nic;
 	struct vi *next;		/* nic->lock */
 	pthread_mutex_t lock;
@@ -198,6 +213,7 @@ struct vi {
 	bool busy;			/* a thread connects or disconnects the VI */
 	bool feeding;			/* receives are posted to uDAPL at once, not staged */
 	bool closing;			/* VipDisconnect() is running */
+	_Atomic bool helped;		/* a helper makes calls of uDAPL for it: helper.c; the keeper reads this without lock */
 	bool up;			/* uDAPL has a connection */
 	bool broken;			/* the connection did not end by a VipDisconnect() of either side */
 	bool leaving;			/* disconnected because the process exits; used by the keeper only */
@@ -233,7 +249,7 @@ struct cq_entry {
 };
 
 struct cq {
-	uint32_t magic;
+	_Atomic uint32_t magic;		/* CQ_MAGIC until it is destroyed; cleared under both locks, see cq_exists() */
 	struct cq *next;		/* nic->lock */
 	struct work work;
 	unsigned int users;		/* queues; nic->lock */
@@ -242,6 +258,7 @@ struct cq {
 	uint32_t size;
 	uint32_t first;
 	uint32_t count;
+	bool overrun;			/* the loss of an entry has been reported, and there has been no room since then */
 };
 
 /* A connection qualifier at which this NIC listens, for all discriminators that hash to it. */
@@ -278,15 +295,17 @@ struct async_error {
 };
 
 struct herald {
-	pthread_t thread;
 	pthread_mutex_t lock;
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE bell;		/* a software event on it wakes the herald */
-	pthread_cond_t free;		/* current has changed */
-	bool stop;			/* all below: lock */
+	pthread_cond_t changed;		/* the `looked` of a work */
+	struct herald_thread *threads;	/* all; used by herald_start(), then by the keeper only, then by herald_stop() */
+	/* the herald; written by herald_start() and by the keeper only; this and all below: lock */
+	struct herald_thread *thread;
+	bool guarded;			/* the keeper calls herald_guard() again and again */
+	bool stop;
 	bool woken;			/* herald_wake() has posted to `bell`, and the herald has not looked yet */
 	struct work *watched;
-	struct work *current;		/* the one that the herald is looking at */
 	struct async_error *errors;
 	struct async_error **last_error;
 	VIP_ERROR_HANDLER handler;
@@ -306,12 +325,14 @@ struct nic {
 	pid_t owner;			/* the process that opened it, not its children */
 	DAT_IA_HANDLE ia;
 	DAT_IA_ATTR ia_attr;
+	DAT_PZ_HANDLE nobody;		/* a zone that never has memory, for endpoints that lead to no VI: answer.c */
 	DAT_EVD_HANDLE async_evd;
 	DAT_EVD_HANDLE cm_evd;		/* connection requests, connections, and what wakes the keeper */
 	DAT_CNO_HANDLE cno;
 	pthread_t keeper;
 	struct late *late;		/* this and late_at: used by the keeper only, see keeper.c */
 	uint64_t late_at;
+	struct helper *helpers;		/* used by the keeper only, and when that has ended by keeper_stop() */
 	_Atomic bool stop;
 	_Atomic bool leaving;		/* the process exits: leave.c */
 	struct herald herald;
@@ -397,6 +418,7 @@ bool work_poll_locked(struct work *w);
 void work_wait_locked(struct work *w, uint64_t until);
 void work_wake_locked(struct work *w);
 void op_finish_locked(struct op *op, uint32_t status);
+void op_release_locked(struct op *op);
 
 #define COOKIE_EARLY	1u
 #define COOKIE_BITS	63u
@@ -445,7 +467,7 @@ static inline __attribute__((always_inline)) void copy_short(void *to, const voi
 
 /* queue.c */
 size_t heads_size(uint32_t size);
-int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
+VIP_RETURN queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq);
 void queue_close(struct queue *q);
 uint32_t queue_events(const struct queue *q);
 
@@ -461,27 +483,50 @@ static inline uint32_t queue_outstanding(const struct queue *q)
 	return atomic_load_explicit(&q->given, memory_order_relaxed) -
 	       atomic_load_explicit(&q->taken, memory_order_relaxed);
 }
+
+/* Counts operations before they are posted to uDAPL; with -1 one that uDAPL has refused. vi->lock is held. */
+static inline void count_given(struct queue *q, uint32_t more)
+{
+	/* relaxed: vi->lock is held, and the operation is posted to uDAPL only after this */
+	atomic_store_explicit(&q->given,
+			      atomic_load_explicit(&q->given, memory_order_relaxed) + more,
+			      memory_order_relaxed);
+}
+
 uint32_t queue_length(struct queue *q);	/* descriptors that are posted and not taken by the program */
 bool queue_empty(struct queue *q);
 struct op *queue_head_locked(struct queue *q);
+bool queue_ready_locked(struct queue *q);
 VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor);
+bool queue_flush_within(struct queue *q, unsigned int ms);
 bool queue_has_staged(struct queue *q);
-void queue_set_survive(struct queue *q, bool survive);
+void queue_begin_attempt(struct queue *q);
+void queue_end_attempt(struct queue *q, bool stands);
 void queue_restage(struct queue *q);
 void queue_flush(struct queue *q, bool posted_too);
 void queue_drain(struct queue *q, uint64_t until);
 
 /* vi.c */
 /*
+ * Returns whether the VI is not destroyed. With vi->lock held, it stays so while its state or its queues keep it: a call that
+ * has come from vi_get() asks again under the lock, because another thread may have destroyed the VI meanwhile.
+ */
+static inline bool vi_exists(const struct vi *vi)
+{
+	/* relaxed: the lock, or the way in which the program got the handle, makes what belongs to the VI visible */
+	return atomic_load_explicit(&vi->magic, memory_order_relaxed) == VI_MAGIC;
+}
+
+/*
  * Returns the VI of a handle, or NULL if it is not a VI's or the VI was destroyed. The memory of a
  * VI is reused only for another VI of its NIC, and only after DEAD_VIS others have been destroyed,
- * so the handle of a destroyed VI is refused until then.
+ * so the handle of a destroyed VI is refused until then. Until then its lock can be taken, too.
  */
 static inline struct vi *vi_get(VIP_VI_HANDLE handle)
 {
 	struct vi *vi = handle;
 
-	return vi != NULL && vi->magic == VI_MAGIC ? vi : NULL;
+	return vi != NULL && vi_exists(vi) ? vi : NULL;
 }
 
 int vi_renew_ep_locked(struct vi *vi);
@@ -506,28 +551,45 @@ void greeting_come_locked(struct vi *vi);
 void greeting_await(struct vi *vi);
 
 /* cq.c */
+/*
+ * Returns whether the completion queue is not destroyed. With nic->lock or work.lock held, it stays so: a call that
+ * has come from cq_get() asks again under one of them, because another thread may have destroyed the queue meanwhile.
+ */
+static inline bool cq_exists(const struct cq *cq)
+{
+	/* relaxed: the lock, or the way in which the program got the handle, makes what belongs to the queue visible */
+	return atomic_load_explicit(&cq->magic, memory_order_relaxed) == CQ_MAGIC;
+}
+
+/*
+ * Returns the completion queue of a handle, or NULL if it is not a completion queue's or the queue was destroyed. The
+ * memory of a destroyed queue, and so its lock, stays until its NIC is closed.
+ */
 static inline struct cq *cq_get(VIP_CQ_HANDLE handle)
 {
 	struct cq *cq = handle;
 
-	return cq != NULL && cq->magic == CQ_MAGIC ? cq : NULL;
+	return cq != NULL && cq_exists(cq) ? cq : NULL;
 }
 
 void cq_push_locked(struct cq *cq, struct vi *vi, bool recv);
+bool cq_ready_locked(struct cq *cq);
 bool cq_pop_locked(struct cq *cq, struct cq_entry *entry);
 void cq_forget(struct cq *cq, const struct vi *vi);
-int cq_use(struct cq *cq, uint32_t events);	/* nic->lock */
+VIP_RETURN cq_use(struct cq *cq, uint32_t events);	/* nic->lock */
 
 /* herald.c, notify.c */
 int herald_start(struct nic *nic);
 void herald_stop(struct nic *nic);
 void herald_wake(struct nic *nic);
+uint64_t herald_guard(struct nic *nic);
 void herald_watch(struct work *w);
 void herald_unwatch(struct work *w);
 void herald_error(struct nic *nic, struct vi *vi, struct cq *cq, VIP_DESCRIPTOR *descriptor,
 		  VIP_RESOURCE_CODE resource, VIP_ERROR_CODE code);
 void herald_end(struct vi *vi, bool normal);
-bool notice_take(struct work *w, struct call *call);
+bool herald_may_take(struct herald_thread *self);
+bool notice_take(struct work *w, struct herald_thread *self, struct call *call);
 void call_make(const struct nic *nic, const struct call *call);
 void notices_forget_locked(struct work *w, const struct queue *q);
 
@@ -540,6 +602,16 @@ void keeper_stop(struct nic *nic);
 void keeper_wake(struct nic *nic);
 bool vi_reach(struct vi *vi);
 void keeper_free_all(struct nic *nic);
+
+/* helper.c */
+bool helper_start_locked(struct vi *vi, void (*act_locked)(struct vi *vi));
+static inline bool is_helped(const struct vi *vi)
+{
+	/* relaxed: under vi->lock, or a hint for the keeper, which alone starts helpers */
+	return atomic_load_explicit(&vi->helped, memory_order_relaxed);
+}
+void helpers_reap(struct nic *nic);
+void helpers_end(struct nic *nic);
 
 /* leave.c */
 void leave_nic(struct nic *nic);
@@ -577,8 +649,6 @@ uint64_t answers_run(struct nic *nic);
 void answers_free_all(struct nic *nic);
 
 /* peer.c */
-bool peer_outcome_locked(struct vi *vi);
-void peer_settle(struct vi *vi);
 bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *hello,
 		  const struct net_addr *remote);
 uint64_t peer_run(struct nic *nic);

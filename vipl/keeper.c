@@ -14,7 +14,6 @@
 enum {
 	CM_EVENTS = 256,	/* the most connection requests, of all doors, that can be pending */
 	EVENTS_AT_ONCE = 64,
-	REACH_MS = 2,		/* for a lock */
 };
 
 /* A connection event that waits until its VI can be reached; on nic->late, the oldest first. */
@@ -37,30 +36,10 @@ void keeper_wake(struct nic *nic)
 	dat_evd_post_se(nic->cm_evd, &event);
 }
 
-/* Returns whether the lock can be had soon. A peer may hold up the thread that has it. */
-static bool is_free(pthread_mutex_t *lock)
-{
-	if (!lock_within(lock, REACH_MS))
-		return false;
-	pthread_mutex_unlock(lock);
-	return true;
-}
-
-/*
- * Takes vi->lock if it can be had soon, and if the locks of its queues can be had that are needed for a peering or to flush
- * receives. Otherwise returns false.
- */
+/* Takes vi->lock if it can be had soon. Otherwise returns false: a peer may hold up the thread that has it. */
 bool vi_reach(struct vi *vi)
 {
-	if (!lock_within(&vi->lock, REACH_MS))
-		return false;
-	/* relaxed: written under vi->lock */
-	if ((!atomic_load_explicit(&vi->peers, memory_order_relaxed) &&
-	     (vi->state != VIP_STATE_CONNECTED || !queue_has_staged(&vi->recvq))) ||
-	    (is_free(&vi->recvq.work->lock) && is_free(&vi->sendq.work->lock)))
-		return true;
-	pthread_mutex_unlock(&vi->lock);
-	return false;
+	return lock_within(&vi->lock, REACH_MS);
 }
 
 static bool has_late(const struct late *first, const struct late *end, const struct vi *vi)
@@ -214,9 +193,11 @@ static void *keeper_main(void *arg)
 			leave_nic(nic);
 			break;
 		}
+		helpers_reap(nic);
 		next = earlier(late_run(nic), vi_break_violated(nic));
 		next = earlier(next, peer_run(nic));
 		next = earlier(next, answers_run(nic));
+		next = earlier(next, herald_guard(nic));
 		if (!more)
 			dat_cno_wait(nic->cno, until_us(next), &evd);
 	}
@@ -243,4 +224,5 @@ void keeper_stop(struct nic *nic)
 	atomic_store_explicit(&nic->stop, true, memory_order_release);
 	keeper_wake(nic);
 	pthread_join(nic->keeper, NULL);
+	helpers_end(nic);
 }

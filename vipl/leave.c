@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the end of a program that exits while VIs are connected: they are disconnected, so that each
- * peer sees the same as after VipDisconnect(). Invariant: no other thread of the program notices
- * that: the VI stays connected for it, and an operation that is flushed is not completed.
+ * peer sees the same as after VipDisconnect(), unless another one holds up the keeper meanwhile. Invariant: no
+ * other thread of the program notices that: the VI stays connected for it, and an operation that is flushed is not
+ * completed.
  *
  * exit() may be called by a signal handler that has interrupted this library. Then the exiting
  * thread holds locks that no thread will release. So it leaves the work to the keepers, and waits

@@ -15,6 +15,7 @@ libvipl_la_SOURCES = \
 	vipl/cq.c \
 	vipl/done.c \
 	vipl/greeting.c \
+	vipl/helper.c \
 	vipl/herald.c \
 	vipl/hosts.c \
 	vipl/impl.h \

@@ -266,7 +266,8 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *device, VIP_NIC_HANDLE *handle)
 	nic->async_evd = DAT_HANDLE_NULL;
 	if (dat_ia_open(name, 64, &nic->async_evd, &nic->ia) != DAT_SUCCESS)
 		goto free_nic;
-	if (nic_ask(nic, device) || dat_pz_create(nic->ia, &nic->own_ptag.pz) != DAT_SUCCESS)
+	if (nic_ask(nic, device) || dat_pz_create(nic->ia, &nic->own_ptag.pz) != DAT_SUCCESS ||
+	    dat_pz_create(nic->ia, &nic->nobody) != DAT_SUCCESS)
 		goto close_ia;
 	if (herald_start(nic))
 		goto close_ia;

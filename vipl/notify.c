@@ -7,20 +7,32 @@
 
 #include "impl.h"
 
-/* Appends a notice, and wakes the herald, because its completion may be there already. */
-static void notice_add(struct work *w, struct notice *notice)
+/*
+ * Appends a notice, and wakes the herald, because its completion may be there already. `vi` is NULL for a completion queue.
+ * Frees the notice instead if the VI or the completion queue has been destroyed meanwhile. One that is destroyed later drops
+ * the notice.
+ */
+static VIP_RETURN notice_add(struct work *w, struct notice *notice, const struct vi *vi)
 {
 	struct notice **at;
 	int own = cancel_off();
+	bool exists;
 
 	pthread_mutex_lock(&w->lock);
-	for (at = &w->notices; *at != NULL; at = &(*at)->next)
-		;
-	*at = notice;
-	herald_watch(w);
+	exists = vi == NULL ? cq_exists(w->cq) : vi_exists(vi);
+	if (exists) {
+		for (at = &w->notices; *at != NULL; at = &(*at)->next)
+			;
+		*at = notice;
+		herald_watch(w);
+	}
 	pthread_mutex_unlock(&w->lock);
-	herald_wake(w->nic);
+	if (exists)
+		herald_wake(w->nic);
+	else
+		free(notice);
 	cancel_restore(own);
+	return exists ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
 static VIP_RETURN notify(VIP_VI_HANDLE handle, bool recv, void *context, VIP_VI_HANDLER handler)
@@ -40,8 +52,7 @@ static VIP_RETURN notify(VIP_VI_HANDLE handle, bool recv, void *context, VIP_VI_
 	notice->queue = q;
 	notice->context = context;
 	notice->on_descriptor = handler;
-	notice_add(q->work, notice);
-	return VIP_SUCCESS;
+	return notice_add(q->work, notice, vi);
 }
 
 VIP_RETURN VipSendNotify(VIP_VI_HANDLE vi, VIP_PVOID context, VIP_VI_HANDLER handler)
@@ -66,44 +77,48 @@ VIP_RETURN VipCQNotify(VIP_CQ_HANDLE handle, VIP_PVOID context, VIP_CQ_HANDLER h
 		return VIP_ERROR_RESOURCE;
 	notice->context = context;
 	notice->on_entry = handler;
-	notice_add(&cq->work, notice);
-	return VIP_SUCCESS;
+	return notice_add(&cq->work, notice, NULL);
 }
 
-/* Takes the completion for a notice. Returns false if there is none yet. */
-static bool ready_locked(struct work *w, struct notice *notice, struct call *call)
+/* Returns whether the completion for a notice is there. */
+static bool ready_locked(struct work *w, const struct notice *notice)
 {
-	struct cq_entry entry;
+	return notice->queue != NULL ? queue_ready_locked(notice->queue) : cq_ready_locked(w->cq);
+}
 
+/* Takes the first notice of a work, and the completion for it, which is there. */
+static void take_locked(struct work *w, struct call *call)
+{
+	struct notice *notice = w->notices;
+	struct cq_entry entry = { NULL, false };
+
+	w->notices = notice->next;
+	call->notice = notice;
 	if (notice->queue != NULL) {
 		queue_pop_locked(notice->queue, &call->descriptor);
 		call->vi = notice->queue->vi;
-		return call->descriptor != NULL;
+		return;
 	}
-	if (!cq_pop_locked(w->cq, &entry))
-		return false;
+	cq_pop_locked(w->cq, &entry);
 	call->vi = entry.vi;
 	call->recv = entry.recv;
-	return true;
 }
 
 /*
- * Takes the completion for the first notice of a work. Returns false if there is none. All notices
- * of a work wait for the same completions, so the oldest is called first.
+ * Takes the completion for the first notice of a work. Returns false if there is none, or if this thread is no longer the herald.
+ * All notices of a work wait for the same completions, so the oldest is called first.
  */
-bool notice_take(struct work *w, struct call *call)
+bool notice_take(struct work *w, struct herald_thread *self, struct call *call)
 {
-	bool ready = false;
+	bool taken;
 
 	pthread_mutex_lock(&w->lock);
-	if (w->notices != NULL)
-		ready = ready_locked(w, w->notices, call);
-	if (ready) {
-		call->notice = w->notices;
-		w->notices = w->notices->next;
-	}
+	/* the herald is asked last, because a peer can hold up this thread before */
+	taken = w->notices != NULL && ready_locked(w, w->notices) && herald_may_take(self);
+	if (taken)
+		take_locked(w, call);
 	pthread_mutex_unlock(&w->lock);
-	return ready;
+	return taken;
 }
 
 void call_make(const struct nic *nic, const struct call *call)

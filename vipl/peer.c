@@ -2,8 +2,8 @@
 /*
  * Owns connections between peers, where both sides ask. Invariant: of two peers the one with the
  * smaller discriminator (or, if these are equal, the smaller host address) dials, and the other
- * waits, so both know their roles without a message. Once a peering has begun, only the keeper
- * changes it.
+ * waits, so both know their roles without a message. Once a peering has begun, only the keeper and its helper
+ * change it.
  *
  * The peer that dials may do so before the other waits: it tries again until its time expires.
  *
@@ -88,7 +88,7 @@ static void finish_locked(struct vi *vi, VIP_RETURN result)
 	if (result == VIP_SUCCESS) {
 		vi_stand_locked(vi);
 	} else {
-		queue_set_survive(&vi->recvq, false);
+		queue_end_attempt(&vi->recvq, false);
 		vi->state = VIP_STATE_IDLE;
 	}
 	pthread_cond_broadcast(&vi->changed);
@@ -118,27 +118,22 @@ static void go_on_locked(struct vi *vi, VIP_RETURN meaning)
 	}
 }
 
-/* The keeper calls this after each connection event of a VI. Returns whether it has to call peer_settle(). */
-bool peer_outcome_locked(struct vi *vi)
+/*
+ * Ends an attempt that is over. One that has failed is cleaned up after, without vi->lock; it may have a connection still, over
+ * which the rejection came.
+ */
+static void conclude_locked(struct vi *vi)
 {
-	if ((vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS) &&
-	    outcome_meaning(vi) == VIP_SUCCESS) {
-		finish_locked(vi, VIP_SUCCESS);
-	} else if (vi->peer.step == PEER_DIALS && vi->up) {
-		vi->peer.step = PEER_HANGS_UP;
-		vi_part_locked(vi);
-	}
-	return !vi->up && (vi->peer.step == PEER_DIALS || vi->peer.step == PEER_ACCEPTS ||
-			   vi->peer.step == PEER_HANGS_UP);
-}
+	VIP_RETURN meaning = outcome_meaning(vi);
 
-/* Cleans up after an attempt that has failed, and decides whether to try again. */
-void peer_settle(struct vi *vi)
-{
+	if (meaning == VIP_SUCCESS) {
+		finish_locked(vi, VIP_SUCCESS);
+		return;
+	}
+	pthread_mutex_unlock(&vi->lock);
 	vi_settle(vi);
 	pthread_mutex_lock(&vi->lock);
-	go_on_locked(vi, outcome_meaning(vi));
-	pthread_mutex_unlock(&vi->lock);
+	go_on_locked(vi, meaning);
 }
 
 /*
@@ -162,6 +157,7 @@ static bool is_expected(const struct vi *vi, const struct wire_hello *hello,
 	       same_host(vi->nic, &p->remote, remote);
 }
 
+/* A helper accepts the request: see act_locked(). */
 static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hello *hello)
 {
 	VIP_RETURN ret = attr_compare(&vi->attr, &hello->attr);
@@ -172,10 +168,8 @@ static void answer_locked(struct vi *vi, DAT_CR_HANDLE cr, const struct wire_hel
 		return;
 	}
 	vi->peer.step = PEER_ACCEPTS;
-	if (vi_accept_locked(vi, cr, hello) != DAT_SUCCESS) {
-		dat_cr_reject(cr);
-		finish_locked(vi, VIP_ERROR_RESOURCE);
-	}
+	vi->peer.cr = cr;
+	vi->peer.hello = *hello;
 }
 
 /*
@@ -188,7 +182,7 @@ bool peer_request(struct nic *nic, DAT_CR_HANDLE cr, const struct wire_hello *he
 	bool found = false;
 
 	for (struct vi *vi = nic->vis; vi != NULL && !found; vi = vi->next) {
-		if (!is_peering(vi) || !vi_reach(vi))
+		if (!is_peering(vi) || is_helped(vi) || !vi_reach(vi))
 			continue;
 		found = is_expected(vi, hello, remote);
 		if (found)
@@ -203,54 +197,86 @@ static void dial_locked(struct vi *vi)
 	struct peering *p = &vi->peer;
 
 	p->step = PEER_DIALS;
+	p->parts = false;
 	if (vi_dial_locked(vi, &p->local, &p->remote, p->probe, p->until, true) != DAT_SUCCESS)
 		finish_locked(vi, VIP_ERROR_RESOURCE);
 }
 
-/*
- * Ends an attempt. The event of its end ends the peering, or this function does if there is no
- * event.
- */
-static void call_off_locked(struct vi *vi)
-{
-	bool open = vi->outcome == 0;
-
-	vi_part_locked(vi);
-	if (open && vi->outcome != 0)
-		finish_locked(vi, VIP_TIMEOUT);
-}
-
-/* Does what is due for one peering. Returns when to look at it again. */
-static uint64_t advance_locked(struct vi *vi, uint64_t now)
+static void accept_locked(struct vi *vi)
 {
 	struct peering *p = &vi->peer;
+	DAT_CR_HANDLE cr = p->cr;
 
+	p->cr = DAT_HANDLE_NULL;
+	p->parts = false;
+	if (vi_accept_locked(vi, cr, &p->hello) != DAT_SUCCESS) {
+		dat_cr_reject(cr);
+		finish_locked(vi, VIP_ERROR_RESOURCE);
+	}
+}
+
+/*
+ * Returns whether there is something to do for a peering now. If not, *at is when there is, unless an event or the program comes
+ * before. A peer may never answer the acceptance; while this side dials, the timeout of the connection request is the bound.
+ */
+static bool is_due(const struct vi *vi, uint64_t *at)
+{
+	const struct peering *p = &vi->peer;
+	bool due = p->cancelled && !p->parts;
+
+	*at = UINT64_MAX;
 	switch (p->step) {
 	case PEER_WAITS:
+		*at = p->until;
+		break;
 	case PEER_PAUSES:
-		if (p->cancelled || now >= p->until)
-			expire_locked(vi);
-		else if (p->step == PEER_PAUSES && now >= p->dial_at)
-			dial_locked(vi);
+		*at = p->dial_at < p->until ? p->dial_at : p->until;
 		break;
 	case PEER_ACCEPTS:
-		/*
-		 * a peer may never answer the acceptance; while this side dials, the timeout of the connection
-		 * request is the bound
-		 */
-		if (p->cancelled || now >= p->until)
-			call_off_locked(vi);
-		return now < p->until ? p->until : UINT64_MAX;
+		if (!p->parts)
+			*at = p->until;
+		due |= p->cr != DAT_HANDLE_NULL || vi->outcome != 0;
+		break;
 	case PEER_DIALS:
-		if (p->cancelled)
-			call_off_locked(vi);
-		return UINT64_MAX;
+		due |= vi->outcome != 0;
+		break;
 	default:
-		return UINT64_MAX;
+		return false;
 	}
-	if (p->step == PEER_PAUSES && p->dial_at < p->until)
-		return p->dial_at;
-	return p->step == PEER_PAUSES || p->step == PEER_WAITS ? p->until : UINT64_MAX;
+	return due || now_ms() >= *at;
+}
+
+/* Does what is due for a peering. A helper calls it, because a peer can hold up each of these calls. */
+static void act_locked(struct vi *vi)
+{
+	struct peering *p = &vi->peer;
+	uint64_t at;
+
+	while (is_due(vi, &at)) {
+		if (p->step == PEER_WAITS || p->step == PEER_PAUSES) {
+			if (p->cancelled || now_ms() >= p->until)
+				expire_locked(vi);
+			else
+				dial_locked(vi);
+		} else if (p->cr != DAT_HANDLE_NULL) {
+			accept_locked(vi);
+		} else if (vi->outcome != 0) {
+			conclude_locked(vi);
+		} else {
+			p->parts = true;
+			vi_part_locked(vi);
+		}
+	}
+}
+
+/* Returns when to look at a peering again, which has no helper now; a helper wakes the keeper. */
+static uint64_t look_locked(struct vi *vi)
+{
+	uint64_t at;
+
+	if (!is_due(vi, &at))
+		return at;
+	return helper_start_locked(vi, act_locked) ? UINT64_MAX : now_ms() + RETRY_MS;
 }
 
 /* The keeper calls this for all peerings. Returns when to call it again. */
@@ -260,11 +286,12 @@ uint64_t peer_run(struct nic *nic)
 
 	pthread_mutex_lock(&nic->lock);
 	for (struct vi *vi = nic->vis; vi != NULL; vi = vi->next) {
-		if (!is_peering(vi))
+		/* a helper that is held up has the lock, and each attempt to reach it would take time from all others */
+		if (!is_peering(vi) || is_helped(vi))
 			continue;
 		at = now_ms() + RETRY_MS;
 		if (vi_reach(vi)) {
-			at = advance_locked(vi, now_ms());
+			at = look_locked(vi);
 			pthread_mutex_unlock(&vi->lock);
 		}
 		next = at < next ? at : next;

@@ -15,6 +15,13 @@
 /* Makes a post one function without calls, because it runs for each message. */
 #define POST_INLINE static inline __attribute__((always_inline))
 
+/*
+ * Reads a field of a descriptor. A peer can write to a descriptor that is in memory with EnableRdmaWrite, at any time. So each
+ * field is read once, and what has been checked is used; if it were read again, it could have another value then. relaxed: no
+ * order among the fields is needed.
+ */
+#define READ_ONCE(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
 /* A descriptor in the form in which it is posted to uDAPL. */
 struct plan {
 	DAT_LMR_TRIPLET iov[1 + MAX_SEGMENTS];	/* the header, then the data */
@@ -92,13 +99,14 @@ POST_INLINE const struct mem_view *covered(struct vi *vi, VIP_MEM_HANDLE handle,
 POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DATA_SEGMENT *segment,
 				  bool recv)
 {
-	uintptr_t at = (uintptr_t)segment->Data.AddressBits;
+	uintptr_t at = (uintptr_t)READ_ONCE(segment->Data.AddressBits);
+	VIP_MEM_HANDLE handle = READ_ONCE(segment->Handle);
+	uint64_t length = READ_ONCE(segment->Length);
 	const struct mem_view *view;
-	uint64_t length = segment->Length;
 
 	if (length == 0)
 		return 0;
-	view = recv ? usable(vi, segment->Handle) : covered(vi, segment->Handle, at, length, false);
+	view = recv ? usable(vi, handle) : covered(vi, handle, at, length, false);
 	if (view == NULL)
 		return VIP_STATUS_PROTECTION_ERROR;
 	if (recv && length > bytes_from(view, at)) {
@@ -109,11 +117,11 @@ POST_INLINE uint32_t plan_segment(struct vi *vi, struct plan *plan, const VIP_DA
 	}
 	plan->iov[plan->count++] = (DAT_LMR_TRIPLET){
 		.lmr_context = view->context,
-		.virtual_address = segment->Data.AddressBits,
+		.virtual_address = at,
 		.segment_length = length,
 	};
 	plan->length += length;
-	plan->handle = segment->Handle;
+	plan->handle = handle;
 	return 0;
 }
 
@@ -141,11 +149,11 @@ static bool control_is_good(unsigned int control, bool recv)
 }
 
 /*
- * Returns whether the region contains the whole descriptor, with all the segments that it declares.
+ * Returns whether the region contains the whole descriptor, with all of its `count` segments.
  */
-static inline bool contains(const struct mem_view *view, const VIP_DESCRIPTOR *d)
+static inline bool contains(const struct mem_view *view, const VIP_DESCRIPTOR *d, unsigned int count)
 {
-	size_t size = sizeof(d->CS) + d->CS.SegCount * sizeof(d->DS[0]);
+	size_t size = sizeof(d->CS) + count * sizeof(d->DS[0]);
 
 	/* the control segment is known to be in the region */
 	return size <= view->length - ((uintptr_t)d - view->base);
@@ -153,27 +161,27 @@ static inline bool contains(const struct mem_view *view, const VIP_DESCRIPTOR *d
 
 /*
  * Makes the plan. Returns the status bits of an error in the descriptor, or 0. Its control segment
- * is in the region of `view`, which is valid until another region is looked up. `recv` is the same
- * as the queue's `recv`, but is a constant for the compiler.
+ * is in the region of `view`, which is valid until another region is looked up, and the caller has
+ * read plan->control from it. `recv` is the same as the queue's `recv`, but is a constant for the
+ * compiler.
  */
 POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op *op,
 			       const struct mem_view *view, bool recv)
 {
 	const VIP_DESCRIPTOR *d = op->descriptor;
-	unsigned int first = 0, count = d->CS.SegCount;
+	unsigned int first = 0, count = READ_ONCE(d->CS.SegCount);
 	/* A program's array may be longer than the two of the declaration. */
 	const VIP_DESCRIPTOR_SEGMENT *ds =
 		(const void *)((const char *)d + offsetof(VIP_DESCRIPTOR, DS));
 	uint32_t fault = 0;
 
-	plan->control = d->CS.Control;
 	if (!control_is_good(plan->control, recv))
 		return VIP_STATUS_FORMAT_ERROR;
 	if ((plan->control & VIP_CONTROL_OP_MASK) != VIP_CONTROL_OP_SENDRECV)
 		first = 1;
 	if (count < first || count - first > vi->nic->attr.MaxSegmentsPerDesc)
 		return VIP_STATUS_FORMAT_ERROR;
-	if (!contains(view, d))
+	if (!contains(view, d, count))
 		return VIP_STATUS_PROTECTION_ERROR;
 	plan_head(vi, plan, op);
 	/* Segments after a cut one are left out: data must not be written after a gap. */
@@ -183,19 +191,11 @@ POST_INLINE uint32_t plan_make(struct vi *vi, struct plan *plan, const struct op
 		fault = VIP_STATUS_LENGTH_ERROR;
 	if (first == 1)
 		plan->remote = (DAT_RMR_TRIPLET){
-			.rmr_context = ds[0].Remote.Handle,
-			.target_address = ds[0].Remote.Data.AddressBits,
+			.rmr_context = READ_ONCE(ds[0].Remote.Handle),
+			.target_address = READ_ONCE(ds[0].Remote.Data.AddressBits),
 			.segment_length = plan->length,
 		};
 	return fault;
-}
-
-static void count_given(struct queue *q, uint32_t more)
-{
-	/* relaxed: vi->lock is held, and the operation is posted to uDAPL only after this */
-	atomic_store_explicit(&q->given,
-			      atomic_load_explicit(&q->given, memory_order_relaxed) + more,
-			      memory_order_relaxed);
 }
 
 /* uDAPL has refused the operation. Returns the status bits for that. */
@@ -339,20 +339,28 @@ POST_INLINE uint32_t give_request(struct vi *vi, struct op *op, struct plan *pla
 
 /*
  * Ends the connection after a failure, if the level is reliable. The keeper handles the event of
- * the end.
+ * the end. It reports an end only for a VI that is still connected, so this one is reported here,
+ * unless the program is ending the connection itself.
  */
 static void break_if_reliable(struct vi *vi, uint32_t fault)
 {
 	if (fault == VIP_STATUS_DESC_FLUSHED_ERROR || vi->state != VIP_STATE_CONNECTED ||
 	    !rule_error_breaks(vi->attr.ReliabilityLevel))
 		return;
+	if (!vi->closing)
+		herald_end(vi, false);
 	vi->state = VIP_STATE_ERROR;
 	vi->feeding = false;
 	dat_ep_disconnect(vi->ep, DAT_CLOSE_ABRUPT_FLAG);
 }
 
+static void break_locked(struct vi *vi)
+{
+	break_if_reliable(vi, VIP_STATUS_PROTECTION_ERROR);
+}
+
 /*
- * The keeper calls this. It ends the connections whose peers have sent to memory that is not
+ * The keeper calls this. It has helpers end the connections whose peers have sent to memory that is not
  * registered any more (work.c). Returns when to call it again.
  */
 uint64_t vi_break_violated(struct nic *nic)
@@ -371,8 +379,10 @@ uint64_t vi_break_violated(struct nic *nic)
 			left = true;
 			continue;
 		}
-		if (atomic_exchange_explicit(&vi->violated, false, memory_order_relaxed))
-			break_if_reliable(vi, VIP_STATUS_PROTECTION_ERROR);
+		if (vi->state != VIP_STATE_CONNECTED || vi->closing || helper_start_locked(vi, break_locked))
+			atomic_store_explicit(&vi->violated, false, memory_order_relaxed);
+		else
+			left = true;
 		pthread_mutex_unlock(&vi->lock);
 	}
 	pthread_mutex_unlock(&nic->lock);
@@ -470,7 +480,8 @@ POST_INLINE uint32_t post_request(struct vi *vi, struct op *op)
 	if (fault)
 		return fault;
 	op->descriptor->CS.Status = 0;
-	op->kind = kind_of(op->descriptor->CS.Control);
+	plan.control = READ_ONCE(op->descriptor->CS.Control);
+	op->kind = kind_of(plan.control);
 	if (vi->state != VIP_STATE_CONNECTED || vi->closing)
 		return RULE_UNCONNECTED_SEND;
 	fault = plan_make(vi, &plan, op, view, false);
@@ -488,6 +499,7 @@ POST_INLINE uint32_t post_receive(struct vi *vi, struct op *op)
 	op->descriptor->CS.Status = 0;
 	if (vi->state == VIP_STATE_ERROR || vi->closing)
 		return VIP_STATUS_DESC_FLUSHED_ERROR;
+	plan.control = READ_ONCE(op->descriptor->CS.Control);
 	fault = plan_make(vi, &plan, op, view, true);
 	if (fault || !vi->feeding)
 		return fault;
@@ -513,8 +525,11 @@ void post_staged_locked(struct vi *vi)
 		if (atomic_load_explicit(&op->phase, memory_order_relaxed) != OP_STAGED)
 			continue;
 		view = control_of(vi, op);
-		fault = view != NULL ? plan_make(vi, &plan, op, view, true) :
-				       VIP_STATUS_PROTECTION_ERROR;
+		fault = VIP_STATUS_PROTECTION_ERROR;
+		if (view != NULL) {
+			plan.control = READ_ONCE(op->descriptor->CS.Control);
+			fault = plan_make(vi, &plan, op, view, true);
+		}
 		if (!fault)
 			fault = give_receive(vi, op, &plan);
 		if (fault)
@@ -523,11 +538,13 @@ void post_staged_locked(struct vi *vi)
 }
 
 /*
- * Refuses a post because the queue is full. It is also reported to the error handler, once for each
- * connection.
+ * Refuses a post because the VI has been destroyed meanwhile, or because the queue is full. The latter is also reported to the
+ * error handler, once for each connection.
  */
 static VIP_RETURN refuse_locked(struct vi *vi, struct queue *q, VIP_DESCRIPTOR *descriptor)
 {
+	if (!vi_exists(vi))
+		return VIP_INVALID_PARAMETER;
 	if (!q->overrun)
 		herald_error(vi->nic, vi, NULL, descriptor, VIP_RESOURCE_VI,
 			     VIP_ERROR_VI_OVERRUN);
@@ -551,7 +568,7 @@ POST_INLINE VIP_RETURN post(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR *des
 	if (!recv && atomic_load_explicit(&vi->awaits_greeting, memory_order_relaxed))
 		greeting_await(vi);
 	pthread_mutex_lock(&vi->lock);
-	op = op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle);
+	op = vi_exists(vi) ? op_enqueue(recv ? &vi->recvq : &vi->sendq, descriptor, mem_handle) : NULL;
 	if (op == NULL) {
 		ret = refuse_locked(vi, recv ? &vi->recvq : &vi->sendq, descriptor);
 	} else {

@@ -63,32 +63,34 @@ uint32_t queue_events(const struct queue *q)
 	return (q->recv ? q->depth : 2 * q->depth) + (q->vi->nic->greets ? 1 : 0);
 }
 
-int queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
+VIP_RETURN queue_open(struct queue *q, struct vi *vi, bool recv, struct cq *cq)
 {
 	struct nic *nic = vi->nic;
-	int err, own;
+	VIP_RETURN ret = VIP_SUCCESS;
+	int own;
 
 	q->vi = vi;
 	q->recv = recv;
 	q->depth = nic->depth;
 	if (queue_make_ring(q))
-		return -1;
+		return VIP_ERROR_RESOURCE;
 	if (cq == NULL) {
 		q->work = &q->own;
-		err = work_open(&q->own, nic, NULL, queue_events(q));
+		if (work_open(&q->own, nic, NULL, queue_events(q)))
+			ret = VIP_ERROR_RESOURCE;
 	} else {
 		q->work = &cq->work;
 		own = cancel_off();
 		pthread_mutex_lock(&nic->lock);
-		err = cq_use(cq, queue_events(q));
+		ret = cq_use(cq, queue_events(q));
 		pthread_mutex_unlock(&nic->lock);
 		cancel_restore(own);
 	}
-	if (err) {
+	if (ret != VIP_SUCCESS) {
 		free(q->ops);
 		q->ops = NULL;
 	}
-	return err;
+	return ret;
 }
 
 /* Closes a queue. It is empty, and the endpoint is freed. */
@@ -138,6 +140,17 @@ static bool done(struct op *op)
 	return atomic_load_explicit(&op->phase, memory_order_relaxed) == OP_DONE;
 }
 
+/* Returns whether the first descriptor of the queue is completed, and takes events off the EVD only until it is. */
+bool queue_ready_locked(struct queue *q)
+{
+	struct op *op = queue_head_locked(q);
+
+	while (op != NULL && !done(op))
+		if (!work_poll_locked(q->work))
+			return false;
+	return op != NULL;
+}
+
 /*
  * Takes the first descriptor if it is completed, and takes events off the EVD only until it is.
  * Returns VIP_NOT_DONE if it is not completed, and VIP_DESCRIPTOR_ERROR if it has failed or, with
@@ -151,9 +164,8 @@ VIP_RETURN queue_pop_locked(struct queue *q, VIP_DESCRIPTOR **descriptor)
 	*descriptor = NULL;
 	if (op == NULL)
 		return VIP_DESCRIPTOR_ERROR;
-	while (!done(op))
-		if (!work_poll_locked(q->work))
-			return VIP_NOT_DONE;
+	if (!queue_ready_locked(q))
+		return VIP_NOT_DONE;
 	*descriptor = op->descriptor;
 	failed = op->status & VIP_STATUS_ERROR_MASK;
 	/* release: the slot was read before a post may write to it; relaxed: under the lock */
@@ -177,11 +189,38 @@ bool queue_has_staged(struct queue *q)
 	return false;
 }
 
-void queue_set_survive(struct queue *q, bool survive)
+/* Makes the receives of a queue survive an attempt to connect: those that are flushed, and those that are completed. */
+void queue_begin_attempt(struct queue *q)
 {
 	pthread_mutex_lock(&q->work->lock);
 	/* relaxed: read under this lock */
-	atomic_store_explicit(&q->survive, survive, memory_order_relaxed);
+	atomic_store_explicit(&q->survive, true, memory_order_relaxed);
+	q->holds = true;
+	pthread_mutex_unlock(&q->work->lock);
+}
+
+/*
+ * Ends an attempt to connect. The held receives have the first messages of the connection if that stands; otherwise they are
+ * staged again. vi->lock is held.
+ */
+void queue_end_attempt(struct queue *q, bool stands)
+{
+	pthread_mutex_lock(&q->work->lock);
+	/* relaxed: read under this lock */
+	atomic_store_explicit(&q->survive, false, memory_order_relaxed);
+	q->holds = false;
+	/* in the order of their messages, because uDAPL completes receives in the order in which they were posted */
+	for (uint32_t i = q->head; i != q->tail; i++) {
+		struct op *op = &q->ops[i & q->mask];
+
+		/* both relaxed: under both locks */
+		if (atomic_load_explicit(&op->phase, memory_order_relaxed) != OP_HELD)
+			continue;
+		if (stands)
+			op_release_locked(op);
+		else
+			atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
+	}
 	pthread_mutex_unlock(&q->work->lock);
 }
 
@@ -194,7 +233,7 @@ static void forget_outstanding(struct queue *q)
 			      memory_order_relaxed);
 }
 
-/* Stages the operations again whose endpoint is freed. vi->lock is held. */
+/* Stages the operations again whose endpoint is reset or freed, and those that are held. vi->lock is held. */
 void queue_restage(struct queue *q)
 {
 	pthread_mutex_lock(&q->work->lock);
@@ -207,13 +246,8 @@ void queue_restage(struct queue *q)
 	pthread_mutex_unlock(&q->work->lock);
 }
 
-/*
- * Flushes the operations that are not posted to uDAPL, and with `posted_too` all operations.
- * vi->lock is held.
- */
-void queue_flush(struct queue *q, bool posted_too)
+static void flush_locked(struct queue *q, bool posted_too)
 {
-	pthread_mutex_lock(&q->work->lock);
 	for (uint32_t i = q->head; i != q->tail; i++) {
 		struct op *op = &q->ops[i & q->mask];
 
@@ -224,7 +258,27 @@ void queue_flush(struct queue *q, bool posted_too)
 	}
 	if (posted_too)
 		forget_outstanding(q);
+}
+
+/*
+ * Flushes the operations that are not posted to uDAPL, and with `posted_too` all operations.
+ * vi->lock is held.
+ */
+void queue_flush(struct queue *q, bool posted_too)
+{
+	pthread_mutex_lock(&q->work->lock);
+	flush_locked(q, posted_too);
 	pthread_mutex_unlock(&q->work->lock);
+}
+
+/* Flushes the operations that are not posted to uDAPL. Returns false if the lock cannot be had within `ms` milliseconds. */
+bool queue_flush_within(struct queue *q, unsigned int ms)
+{
+	if (!lock_within(&q->work->lock, ms))
+		return false;
+	flush_locked(q, false);
+	pthread_mutex_unlock(&q->work->lock);
+	return true;
 }
 
 /*

@@ -37,7 +37,10 @@ static inline bool rule_error_breaks(VIP_RELIABILITY_LEVEL level)
 /* ATTRIBUTES: the attributes of a VI can be changed only while it is idle. */
 #define RULE_ATTRIBUTES_BUSY	VIP_INVALID_STATE
 
-/* RDMA RIGHTS: a VI that does not enable an RDMA operation refuses it to its peer. */
+/*
+ * RDMA RIGHTS: a VI that does not enable an RDMA operation refuses it to its peer. The peer's library refuses it, because uDAPL
+ * has such rights for memory only; see SECURITY.md.
+ */
 #define RULE_RDMA_REFUSED	VIP_STATUS_RDMA_PROT_ERROR
 
 /*

@@ -90,8 +90,9 @@ static void next_generation(struct vi *vi)
 int vi_renew_ep_locked(struct vi *vi)
 {
 	vi_drop_ep(vi);
-	queue_restage(&vi->recvq);
+	/* first: a thread that has taken a completion of the former endpoint must not change what is staged */
 	next_generation(vi);
+	queue_restage(&vi->recvq);
 	if (vi_register_heads(vi))
 		return -1;
 	return vi_create_ep(vi);
@@ -176,15 +177,20 @@ bool vi_adopt_locked(struct vi *vi, VIP_MEM_HANDLE handle, bool first)
 	return true;
 }
 
-/* Resets the endpoint after a connection or an attempt, or creates a new one if that fails. */
+/*
+ * Resets the endpoint after a connection or an attempt, or creates a new one if that fails. The receives that are left are
+ * staged.
+ */
 void vi_refresh_ep_locked(struct vi *vi)
 {
 	/* no thread posts, and a late completion is recognized by its generation */
 	if (queue_outstanding(&vi->recvq) > 0 || vi->ep == DAT_HANDLE_NULL ||
-	    dat_ep_reset(vi->ep) != DAT_SUCCESS)
+	    dat_ep_reset(vi->ep) != DAT_SUCCESS) {
 		vi_renew_ep_locked(vi);
-	else
-		next_generation(vi);
+		return;
+	}
+	next_generation(vi);
+	queue_restage(&vi->recvq);
 }
 
 /*
@@ -283,17 +289,21 @@ static struct vi *vi_new(struct nic *nic, const VIP_VI_ATTRIBUTES *attr, struct 
 	return vi;
 }
 
-static int vi_open(struct vi *vi, struct cq *send_cq, struct cq *recv_cq)
+static VIP_RETURN vi_open(struct vi *vi, struct cq *send_cq, struct cq *recv_cq)
 {
-	if (queue_open(&vi->sendq, vi, false, send_cq))
-		return -1;
-	if (queue_open(&vi->recvq, vi, true, recv_cq))
+	VIP_RETURN ret = queue_open(&vi->sendq, vi, false, send_cq);
+
+	if (ret != VIP_SUCCESS)
+		return ret;
+	ret = queue_open(&vi->recvq, vi, true, recv_cq);
+	if (ret != VIP_SUCCESS)
 		goto close_sendq;
+	ret = VIP_ERROR_RESOURCE;
 	if (vi_register_heads(vi))
 		goto close_recvq;
 	if (vi_create_ep(vi))
 		goto free_heads;
-	return 0;
+	return VIP_SUCCESS;
 
 free_heads:
 	dat_lmr_free(vi->heads_lmr);
@@ -301,31 +311,32 @@ close_recvq:
 	queue_close(&vi->recvq);
 close_sendq:
 	queue_close(&vi->sendq);
-	return -1;
+	return ret;
 }
 
-/* Returns whether the handle is NULL, or is that of a completion queue of this NIC. */
-static bool cq_fits(const struct nic *nic, VIP_CQ_HANDLE handle)
+/*
+ * Looks up a completion queue for a new VI. Returns false if the handle is neither NULL nor that of a completion queue
+ * of this NIC. VipCreateVi() does this once only: if the queue has been destroyed, a second cq_get() returns NULL, as for
+ * a VI that is to have none.
+ */
+static bool cq_look_up(const struct nic *nic, VIP_CQ_HANDLE handle, struct cq **cq)
 {
-	const struct cq *cq;
-
-	if (handle == NULL)
-		return true;
-	cq = cq_get(handle);
-	return cq != NULL && cq->work.nic == nic;
+	*cq = cq_get(handle);
+	return handle == NULL || (*cq != NULL && (*cq)->work.nic == nic);
 }
 
 VIP_RETURN VipCreateVi(VIP_NIC_HANDLE handle, VIP_VI_ATTRIBUTES *wanted, VIP_CQ_HANDLE send_cq,
 		       VIP_CQ_HANDLE recv_cq, VIP_VI_HANDLE *out)
 {
 	struct nic *nic = nic_get(handle);
+	struct cq *send, *recv;
 	VIP_VI_ATTRIBUTES attr;
 	struct ptag *ptag;
 	struct vi *vi;
 	VIP_RETURN ret;
 
-	if (nic == NULL || wanted == NULL || out == NULL || !cq_fits(nic, send_cq) ||
-	    !cq_fits(nic, recv_cq))
+	if (nic == NULL || wanted == NULL || out == NULL || !cq_look_up(nic, send_cq, &send) ||
+	    !cq_look_up(nic, recv_cq, &recv))
 		return VIP_INVALID_PARAMETER;
 	attr = *wanted;
 	ret = vi_check_attr(nic, &attr);
@@ -334,12 +345,15 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE handle, VIP_VI_ATTRIBUTES *wanted, VIP_CQ_
 	ptag = vi_take_ptag(nic, &attr);
 	if (ptag == NULL)
 		return VIP_INVALID_PTAG;
+	ret = VIP_ERROR_RESOURCE;
 	vi = vi_new(nic, &attr, ptag);
 	if (vi == NULL)
 		goto put_ptag;
-	if (vi_open(vi, cq_get(send_cq), cq_get(recv_cq)))
+	ret = vi_open(vi, send, recv);
+	if (ret != VIP_SUCCESS)
 		goto free_vi;
-	vi->magic = VI_MAGIC;
+	/* relaxed: no thread has the handle yet */
+	atomic_store_explicit(&vi->magic, VI_MAGIC, memory_order_relaxed);
 	pthread_mutex_lock(&nic->lock);
 	vi->next = nic->vis;
 	nic->vis = vi;
@@ -351,7 +365,7 @@ free_vi:
 	vi_free(vi);
 put_ptag:
 	vi_give_ptag(nic, ptag, attr.Ptag == NULL);
-	return VIP_ERROR_RESOURCE;
+	return ret;
 }
 
 static void vi_unlist(struct vi *vi)
@@ -391,19 +405,21 @@ static void vi_close(struct vi *vi)
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE handle)
 {
 	struct vi *vi = vi_get(handle);
-	bool free_now;
+	bool exists, free_now;
 	int own;
 
 	if (vi == NULL)
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&vi->lock);
-	free_now = vi->state == VIP_STATE_IDLE && !vi->busy && queue_empty(&vi->sendq) &&
+	exists = vi_exists(vi);
+	free_now = exists && vi->state == VIP_STATE_IDLE && !vi->busy && queue_empty(&vi->sendq) &&
 		   queue_empty(&vi->recvq);
 	if (free_now)
-		vi->magic = 0;
+		/* relaxed: see vi_exists() */
+		atomic_store_explicit(&vi->magic, 0, memory_order_relaxed);
 	pthread_mutex_unlock(&vi->lock);
 	if (!free_now)
-		return RULE_DESTROY_BUSY;
+		return exists ? RULE_DESTROY_BUSY : VIP_INVALID_PARAMETER;
 	own = cancel_off();
 	vi_close(vi);
 	cancel_restore(own);
@@ -440,6 +456,8 @@ static VIP_RETURN vi_change_locked(struct vi *vi, const VIP_VI_ATTRIBUTES *attr)
 {
 	VIP_RETURN ret = VIP_SUCCESS;
 
+	if (!vi_exists(vi))
+		return VIP_INVALID_PARAMETER;
 	if (vi->state != VIP_STATE_IDLE || vi->busy)
 		return RULE_ATTRIBUTES_BUSY;
 	if (attr->Ptag != vi->attr.Ptag)
@@ -474,15 +492,19 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE handle, VIP_VI_STATE *state, VIP_VI_ATTRIBUT
 		      VIP_BOOLEAN *send_empty, VIP_BOOLEAN *recv_empty)
 {
 	struct vi *vi = vi_get(handle);
+	bool exists;
 
 	if (vi == NULL)
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&vi->lock);
-	if (state != NULL)
+	exists = vi_exists(vi);
+	if (exists && state != NULL)
 		*state = vi->state;
-	if (attr != NULL)
+	if (exists && attr != NULL)
 		*attr = vi->attr;
 	pthread_mutex_unlock(&vi->lock);
+	if (!exists)
+		return VIP_INVALID_PARAMETER;
 	if (send_empty != NULL)
 		*send_empty = queue_empty(&vi->sendq) ? VIP_TRUE : VIP_FALSE;
 	if (recv_empty != NULL)

@@ -22,13 +22,16 @@ uint64_t now_ms(void)
 }
 
 /*
- * Returns the time at which a timeout that begins now expires; UINT64_MAX for one that never does.
+ * Returns the time at which a timeout that begins now expires; UINT64_MAX for one that never does, or only after the largest
+ * time.
  */
 uint64_t deadline_ms(VIP_ULONG timeout)
 {
-	if (timeout == VIP_INFINITE || timeout == UINT32_MAX)
+	uint64_t now = now_ms();
+
+	if (timeout == VIP_INFINITE || timeout == UINT32_MAX || timeout > UINT64_MAX - now)
 		return UINT64_MAX;
-	return now_ms() + timeout;
+	return now + timeout;
 }
 
 /*
@@ -107,7 +110,10 @@ int work_open(struct work *w, struct nic *nic, struct cq *cq, uint32_t events)
 	return 0;
 }
 
-/* Closes a work. No endpoint uses its EVD any more, and no thread waits. */
+/*
+ * Closes a work. No endpoint uses its EVD any more, and what threads have waited for is completed. Its lock and condition
+ * variable remain usable, as its memory does: a call that began before may still take the lock.
+ */
 void work_close(struct work *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -115,8 +121,6 @@ void work_close(struct work *w)
 	pthread_mutex_unlock(&w->lock);
 	herald_unwatch(w);
 	dat_evd_free(w->evd);
-	pthread_cond_destroy(&w->moved);
-	pthread_mutex_destroy(&w->lock);
 }
 
 /*
@@ -261,41 +265,78 @@ static uint32_t received(struct op *op, uint64_t length)
 	return VIP_STATUS_IMMEDIATE;
 }
 
-static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DATA *event)
+/* Completes a receive as uDAPL has. */
+static inline void op_received_locked(struct op *op, DAT_DTO_COMPLETION_STATUS said, uint64_t length)
 {
-	uint32_t status = status_of(event->status);
+	uint32_t status = status_of(said);
 
-	if (event->user_cookie.as_64 & COOKIE_EARLY) {
-		if (op->queue->recv)
-			greeting_come_locked(op->queue->vi);
-		else if (op->early == 0)
-			op->early = status;
-		return;
-	}
-	/* relaxed: the thread that waits for it (queue_drain) looks under this lock */
-	atomic_store_explicit(&op->queue->taken,
-			      atomic_load_explicit(&op->queue->taken, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-	/* relaxed: set under this lock, or in leave.c before there was anything to flush */
-	if (status == VIP_STATUS_DESC_FLUSHED_ERROR &&
-	    atomic_load_explicit(&op->queue->survive, memory_order_relaxed)) {
-		/* relaxed: the next thread to look holds vi->lock, after queue_drain() */
-		atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
-		return;
-	}
-	if (!op->queue->recv && op->early != 0)
-		status = op->early;
 	/*
 	 * the message is longer than the part that is in the region, so a device would write beyond
 	 * the region
 	 */
-	if (status == VIP_STATUS_LENGTH_ERROR && op->queue->recv && op->cut)
+	if (status == VIP_STATUS_LENGTH_ERROR && op->cut)
 		status = VIP_STATUS_PROTECTION_ERROR;
-	if (status == 0 && op->queue->recv)
-		status = received(op, event->transfered_length);
-	else if (status == 0)
+	if (status == 0)
+		status = received(op, length);
+	op_finish_locked(op, status);
+}
+
+/*
+ * Keeps a receive from the program that uDAPL has completed during an attempt to connect. It may be a message of a peer that
+ * does not accept.
+ */
+static void op_hold_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DATA *event)
+{
+	op->held_status = (uint8_t)event->status;
+	op->held_length = (uint32_t)event->transfered_length;
+	/* relaxed: a thread acts on HELD only while it holds this lock */
+	atomic_store_explicit(&op->phase, OP_HELD, memory_order_relaxed);
+}
+
+/* Completes a held receive, because its message is one of the connection that stands. */
+void op_release_locked(struct op *op)
+{
+	op_received_locked(op, (DAT_DTO_COMPLETION_STATUS)op->held_status, op->held_length);
+}
+
+static void request_completed_locked(struct op *op, uint32_t status)
+{
+	if (op->early != 0)
+		status = op->early;
+	if (status == 0)
 		op->descriptor->CS.Length = op->length;
 	op_finish_locked(op, status);
+}
+
+static void op_completed_locked(struct op *op, const DAT_DTO_COMPLETION_EVENT_DATA *event)
+{
+	struct queue *q = op->queue;
+	bool early = event->user_cookie.as_64 & COOKIE_EARLY;
+
+	/* the operation itself is still posted */
+	if (early && op != greeting_op(q)) {
+		if (op->early == 0)
+			op->early = status_of(event->status);
+		return;
+	}
+	/* relaxed: the thread that waits for it (queue_drain) looks under this lock */
+	atomic_store_explicit(&q->taken, atomic_load_explicit(&q->taken, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	if (early) {
+		if (q->recv)
+			greeting_come_locked(q->vi);
+		return;
+	}
+	/* relaxed: set under this lock, or in leave.c before there was anything to flush */
+	if (event->status == DAT_DTO_ERR_FLUSHED && atomic_load_explicit(&q->survive, memory_order_relaxed))
+		/* relaxed: the next thread to look holds vi->lock, after queue_drain() */
+		atomic_store_explicit(&op->phase, OP_STAGED, memory_order_relaxed);
+	else if (q->holds)
+		op_hold_locked(op, event);
+	else if (q->recv)
+		op_received_locked(op, event->status, event->transfered_length);
+	else
+		request_completed_locked(op, status_of(event->status));
 }
 
 static void work_event_locked(const DAT_EVENT *event)
@@ -354,6 +395,18 @@ static void leader_cancelled(void *arg)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/*
+ * Sleeps after a dat_evd_wait() that has failed, as it does at once on an adapter that has failed, and in a child of the process
+ * that has opened the NIC. Otherwise a thread that waits would call it again and again.
+ */
+static void nap(DAT_RETURN ret, DAT_TIMEOUT us)
+{
+	struct timespec rest = { .tv_nsec = (us < RETRY_MS * 1000 ? (long)us : RETRY_MS * 1000L) * 1000 };
+
+	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED && DAT_GET_TYPE(ret) != DAT_INTERRUPTED_CALL)
+		nanosleep(&rest, NULL);
+}
+
 /* The leader sleeps without a lock, and may be cancelled meanwhile. */
 static void lead_locked(struct work *w, uint64_t until)
 {
@@ -366,6 +419,7 @@ static void lead_locked(struct work *w, uint64_t until)
 	pthread_mutex_unlock(&w->lock);
 	pthread_cleanup_push(leader_cancelled, w);
 	ret = dat_evd_wait(w->evd, us, 1, &event, &more);
+	nap(ret, us);
 	pthread_cleanup_pop(0);
 	pthread_mutex_lock(&w->lock);
 	if (ret == DAT_SUCCESS)

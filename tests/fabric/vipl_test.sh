@@ -6,7 +6,7 @@
 set -u
 . "${0%/*}/joined.sh"
 
-[ $# -gt 0 ] || set -- cancel conn cq data habit hostile leave nic peer proc vi
+[ $# -gt 0 ] || set -- cancel conn cq data habit hostile leave nic peer proc refused vi
 programs=("$@")
 over_rxe() { all_over ib-rxe0 rxe vipl "${programs[@]}"; }
 over_siw() { all_over iwarp-siw0 siw vipl "${programs[@]}"; }

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "world.h"
 
@@ -124,7 +125,7 @@ static void a_destroyed_vi_is_not_told_of(void)
 	CHECK(d == descriptor(&a, 3));
 }
 
-static atomic_int overruns;
+static atomic_int overruns, post_errors;
 
 static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 {
@@ -132,6 +133,31 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 	if (what->ErrorCode == VIP_ERROR_VI_OVERRUN && what->ResourceCode == VIP_RESOURCE_CQ &&
 	    what->NicHandle == a.nic && what->CQHandle == a.cq)
 		atomic_fetch_add(&overruns, 1);
+	if (what->ErrorCode == VIP_ERROR_POST_DESC)
+		atomic_fetch_add(&post_errors, 1);
+}
+
+/*
+ * Checks how many overruns have been reported. Errors are reported in order, so the one that this causes comes after them. Its
+ * descriptor makes one more entry, for which there must be no room.
+ */
+static void overruns_are(int want)
+{
+	VIP_DESCRIPTOR *off = (void *)((char *)descriptor(&a, 0) + 8);
+	int before = atomic_load(&post_errors);
+
+	REQUIRE_VIP(VipPostSend(a.vi, off, a.handle), VIP_SUCCESS);
+	REQUIRE_SOON(atomic_load(&post_errors) > before);
+	CHECK_EQ_INT(atomic_load(&overruns), want);
+}
+
+/* Fills the completion queue of `a`, which is 4 entries long then, and has it lose 2. */
+static void overrun(void)
+{
+	REQUIRE_VIP(VipResizeCQ(a.cq, 4), VIP_SUCCESS);
+	for (unsigned int i = 0; i < 6; i++)
+		post_recv(&a, i, 64);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
 }
 
 /* The queue has lost entries, but all descriptors can be taken from the VI's queues. */
@@ -143,11 +169,8 @@ static void a_cq_that_is_too_short_says_so(void)
 
 	atomic_store(&overruns, 0);
 	REQUIRE_VIP(VipErrorCallback(a.nic, NULL, on_error), VIP_SUCCESS);
-	REQUIRE_VIP(VipResizeCQ(a.cq, 4), VIP_SUCCESS);
-	for (unsigned int i = 0; i < 6; i++)
-		post_recv(&a, i, 64);
-	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
-	REQUIRE_SOON(atomic_load(&overruns) == 2);
+	overrun();
+	REQUIRE_SOON(atomic_load(&overruns) > 0);
 	CHECK_VIP(VipResizeCQ(a.cq, 3), VIP_ERROR_RESOURCE);
 	for (unsigned int i = 0; i < 4; i++)
 		cq_tells(VIP_TRUE);
@@ -156,6 +179,50 @@ static void a_cq_that_is_too_short_says_so(void)
 		CHECK_VIP(VipRecvDone(a.vi, &d), VIP_DESCRIPTOR_ERROR);
 		CHECK(d == descriptor(&a, i));
 	}
+}
+
+/* Without this, a peer could have any number of errors queued. A request of an idle VI completes at once. */
+static void a_cq_that_is_too_short_says_so_once_until_there_is_room(void)
+{
+	atomic_store(&overruns, 0);
+	REQUIRE_VIP(VipErrorCallback(a.nic, NULL, on_error), VIP_SUCCESS);
+	overrun();
+	overruns_are(1);
+	cq_tells(VIP_TRUE);
+	post_send(&a, 6, 8);
+	post_send(&a, 6, 8);
+	overruns_are(2);
+	/* there is no more room than before */
+	REQUIRE_VIP(VipResizeCQ(a.cq, 4), VIP_SUCCESS);
+	post_send(&a, 6, 8);
+	overruns_are(2);
+	REQUIRE_VIP(VipResizeCQ(a.cq, 5), VIP_SUCCESS);
+	post_send(&a, 6, 8);
+	post_send(&a, 6, 8);
+	overruns_are(3);
+	side_drain(&a);
+}
+
+static void a_cq_that_is_too_short_does_not_use_up_the_log(void)
+{
+	enum { TIMES = 10, LINES_MOST = 6 }; /* three in ten seconds; two such times may be touched */
+	const char *text;
+	int lines = 0;
+
+	REQUIRE_VIP(VipErrorCallback(a.nic, NULL, NULL), VIP_SUCCESS);
+	check_stderr_begin();
+	overrun();
+	for (int i = 0; i < TIMES; i++) {
+		cq_tells(i < 4 ? VIP_TRUE : VIP_FALSE);
+		post_send(&a, 6, 8);
+		post_send(&a, 6, 8);
+		side_drain(&a);
+	}
+	/* closing the NIC waits until all errors have been reported */
+	close_sides();
+	for (text = check_stderr_end(); (text = strstr(text, "a completion queue is too short")) != NULL; text++)
+		lines++;
+	CHECK(lines > 0 && lines <= LINES_MOST);
 }
 
 /* The arguments with which handlers were called. */
@@ -292,6 +359,53 @@ static void a_handler_may_post_and_ask_for_more(void)
 	}
 }
 
+enum { FLOOD = 1000 };
+
+static struct {
+	atomic_bool begun; /* both VIs have a completion */
+	atomic_int calls;
+	atomic_int before; /* the calls that came before that of the other VI's handler; -1: it has not been called */
+} flood;
+
+static void on_other(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *d)
+{
+	(void)context, (void)nic, (void)vi, (void)d;
+	atomic_store(&flood.before, atomic_load(&flood.calls));
+}
+
+/* The next completion is there before the handler returns. */
+static void on_flood(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *d)
+{
+	(void)nic;
+	while (!atomic_load(&flood.begun))
+		check_nap();
+	if (atomic_fetch_add(&flood.calls, 1) == FLOOD - 1)
+		return;
+	VipPostSend(vi, d, a.handle);
+	VipSendNotify(vi, context, on_flood);
+}
+
+/* Requests of idle VIs, which complete at once, stand for the messages of two peers. */
+static void a_flood_of_completions_does_not_keep_other_handlers(void)
+{
+	VIP_VI_HANDLE other;
+
+	atomic_store(&flood.begun, false);
+	atomic_store(&flood.calls, 0);
+	atomic_store(&flood.before, -1);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	REQUIRE_VIP(VipCreateVi(a.nic, &a.attr, NULL, NULL, &other), VIP_SUCCESS);
+	/* the other VI's notice is the older one */
+	REQUIRE_VIP(VipSendNotify(other, NULL, on_other), VIP_SUCCESS);
+	REQUIRE_VIP(VipSendNotify(a.vi, NULL, on_flood), VIP_SUCCESS);
+	post_send(&a, 0, 8);
+	REQUIRE_VIP(VipPostSend(other, prepare(&a, 1, 8), a.handle), VIP_SUCCESS);
+	atomic_store(&flood.begun, true);
+	REQUIRE_SOON(atomic_load(&flood.before) >= 0 && atomic_load(&flood.calls) == FLOOD);
+	CHECK(atomic_load(&flood.before) < FLOOD / 2);
+	CHECK_VIP(VipDestroyVi(other), VIP_SUCCESS);
+}
+
 /* Threads that wait for one queue: each message wakes one. */
 enum { THREADS = 4, MESSAGES = 400, POSTED = 16 };
 
@@ -353,6 +467,39 @@ static void *wait_for_ever(void *arg)
 	return NULL;
 }
 
+static struct {
+	atomic_int tid;
+	atomic_bool over;
+	VIP_RETURN ret;
+} patient;
+
+static void *wait_for_very_long(void *arg)
+{
+	VIP_DESCRIPTOR *d = NULL;
+
+	(void)arg;
+	atomic_store(&patient.tid, (int)gettid());
+	patient.ret = VipRecvWait(a.vi, VIP_INFINITE - 1, &d);
+	atomic_store(&patient.over, true);
+	return NULL;
+}
+
+/* The time at which such a wait would end is beyond what the clock's type holds. */
+static void a_wait_with_the_longest_timeout_does_not_end_at_once(void)
+{
+	pthread_t thread;
+
+	atomic_store(&patient.tid, 0);
+	atomic_store(&patient.over, false);
+	post_recv(&a, 0, 64);
+	REQUIRE(pthread_create(&thread, NULL, wait_for_very_long, NULL) == 0);
+	REQUIRE_SOON(atomic_load(&patient.over) ||
+		     (atomic_load(&patient.tid) != 0 && check_sleeps(atomic_load(&patient.tid))));
+	post_send(&b, 1, 8);
+	pthread_join(thread, NULL);
+	CHECK_VIP(patient.ret, VIP_SUCCESS);
+}
+
 static void a_disconnect_ends_a_wait(void)
 {
 	VIP_RETURN ret = VIP_SUCCESS;
@@ -373,6 +520,8 @@ static const struct check_test cq_tests[] = {
 	CHECK_TEST(flushed_descriptors_are_told_too),
 	CHECK_TEST(a_destroyed_vi_is_not_told_of),
 	CHECK_TEST(a_cq_that_is_too_short_says_so),
+	CHECK_TEST(a_cq_that_is_too_short_says_so_once_until_there_is_room),
+	CHECK_TEST(a_cq_that_is_too_short_does_not_use_up_the_log),
 	CHECK_TEST(cq_handlers_get_the_entry),
 	CHECK_END,
 };
@@ -385,7 +534,9 @@ static const struct check_test notify_tests[] = {
 	CHECK_TEST(a_handler_gets_what_is_there_already),
 	CHECK_TEST(a_handler_is_called_while_another_thread_waits),
 	CHECK_TEST(a_handler_may_post_and_ask_for_more),
+	CHECK_TEST(a_flood_of_completions_does_not_keep_other_handlers),
 	CHECK_TEST(threads_wait_for_one_queue_while_another_polls),
+	CHECK_TEST(a_wait_with_the_longest_timeout_does_not_end_at_once),
 	CHECK_TEST(a_disconnect_ends_a_wait),
 	CHECK_END,
 };

@@ -3,7 +3,6 @@
  * Peers that do not use libvipl, or that stop. They use <dat/udat.h>, and know libvipl's messages; they send other ones, send
  * nothing, or are stopped. The victim is the test itself. Its calls return, and an honest peer is served afterwards.
  */
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,7 +13,7 @@
 
 #include <dat/udat.h>
 
-#include "world.h"
+#include "foe.h"
 
 enum {
 	MANY = 100,	   /* verdicts whose connections the peer does not end; libvipl keeps 64 of them */
@@ -24,8 +23,6 @@ enum {
 	BREAKS = 10,	   /* connections that a peer breaks; libvipl has a line for three in ten seconds */
 	GARBAGE = 48,	   /* requests */
 	BEFORE = 20,	   /* of the private data, what is before the discriminators */
-	HELLO = 52,	   /* the longest private data of libvipl */
-	MEMORY = 8192,
 	RECEIVE = 256,
 	ADAPTERS_MS = 30000, /* the time after which the adapter gives up an accept */
 	SOON_MS = 1500,	   /* the time after which the library gives up a peer that has stopped */
@@ -62,122 +59,6 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	if (taken_in_a_row > atomic_load(&taken.most))
 		atomic_store(&taken.most, taken_in_a_row);
 	return ret;
-}
-
-/* ------------------------------------------------------------------ a peer that is not libvipl */
-
-struct foe {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE async, connect, dto, cr;
-	DAT_EP_HANDLE ep;
-	DAT_LMR_CONTEXT context;
-	struct sockaddr_in address;
-	DAT_COUNT room; /* for private data */
-	unsigned char mem[MEMORY];
-};
-
-static struct foe foe;
-static uint32_t mtu; /* of the victim's VI, which a client's has to equal */
-
-static DAT_EVD_HANDLE queue(DAT_EVD_FLAGS flags)
-{
-	DAT_EVD_HANDLE evd;
-
-	REQUIRE_DAT(dat_evd_create(foe.ia, 256, DAT_HANDLE_NULL, flags, &evd), DAT_SUCCESS);
-	return evd;
-}
-
-static void foe_open(void)
-{
-	DAT_REGION_DESCRIPTION region = { .for_va = foe.mem };
-	DAT_PROVIDER_ATTR provider;
-	DAT_LMR_HANDLE lmr;
-	DAT_IA_ATTR attr;
-	char name[64];
-
-	strncpy(name, adapter(), sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
-	foe.async = DAT_HANDLE_NULL;
-	REQUIRE_DAT(dat_ia_open(name, 8, &foe.async, &foe.ia), DAT_SUCCESS);
-	REQUIRE_DAT(dat_ia_query(foe.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider),
-		    DAT_SUCCESS);
-	memcpy(&foe.address, attr.ia_address_ptr, sizeof(foe.address));
-	foe.room = provider.max_private_data_size;
-	REQUIRE_DAT(dat_pz_create(foe.ia, &foe.pz), DAT_SUCCESS);
-	foe.connect = queue(DAT_EVD_CONNECTION_FLAG);
-	foe.dto = queue(DAT_EVD_DTO_FLAG);
-	foe.cr = queue(DAT_EVD_CR_FLAG);
-	REQUIRE_DAT(dat_lmr_create(foe.ia, DAT_MEM_TYPE_VIRTUAL, region, MEMORY, foe.pz, DAT_MEM_PRIV_ALL_FLAG,
-				   &lmr, &foe.context, NULL, NULL, NULL),
-		    DAT_SUCCESS);
-}
-
-static DAT_EP_HANDLE endpoint(void)
-{
-	DAT_EP_HANDLE ep;
-
-	REQUIRE_DAT(dat_ep_create(foe.ia, foe.pz, foe.dto, foe.dto, foe.connect, NULL, &ep), DAT_SUCCESS);
-	return ep;
-}
-
-/* Returns the qualifier of a discriminator, as vipl/listen.c computes it. */
-static DAT_CONN_QUAL door_of(const char *disc, unsigned int probe)
-{
-	uint32_t hash = 2166136261u;
-
-	for (; *disc; disc++)
-		hash = (hash ^ (uint8_t)*disc) * 16777619u;
-	hash ^= hash >> 15;
-	return UINT64_C(0x5649504C0000) + (hash % 65536 + probe * 47) % 65536;
-}
-
-/* Writes the private data of a client's request, as vipl/wire.c does. The client waits for `timeout_ms`. */
-static DAT_COUNT hello_to(const char *disc, uint32_t timeout_ms, unsigned char *hello)
-{
-	size_t length = strlen(disc);
-
-	memset(hello, 0, HELLO);
-	memcpy(hello, "VI\2", 3);
-	hello[4] = VIP_SERVICE_RELIABLE_DELIVERY;
-	hello[7] = (unsigned char)length;
-	for (int i = 0; i < 4; i++) {
-		hello[8 + i] = (unsigned char)(mtu >> 8 * i);
-		hello[16 + i] = (unsigned char)(timeout_ms >> 8 * i);
-	}
-	memcpy(hello + 20, disc, length);
-	return (DAT_COUNT)(20 + length);
-}
-
-/* Sends a request to the door of `disc`. */
-static void ask(const char *disc, DAT_COUNT size, const unsigned char *data)
-{
-	foe.ep = endpoint();
-	REQUIRE_DAT(dat_ep_connect(foe.ep, (DAT_IA_ADDRESS_PTR)&foe.address, door_of(disc, 0),
-				   check_patience_ms() * 1000, size, (DAT_PVOID)(uintptr_t)data,
-				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-		    DAT_SUCCESS);
-}
-
-static DAT_EVENT next(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-	DAT_COUNT more;
-
-	REQUIRE_DAT(dat_evd_wait(evd, check_patience_ms() * 1000, 1, &event, &more), DAT_SUCCESS);
-	return event;
-}
-
-/* Returns the verdict of libvipl, or -1 if the adapter has rejected the request. */
-static int verdict(void)
-{
-	DAT_EVENT event = next(foe.connect);
-	const DAT_CONNECTION_EVENT_DATA *data = &event.event_data.connect_event_data;
-
-	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		return -1;
-	REQUIRE(data->private_data_size >= 20);
-	return ((const unsigned char *)data->private_data)[5];
 }
 
 /* ------------------------------------------------------------------ the victim */

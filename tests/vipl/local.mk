@@ -15,6 +15,9 @@ VIPL_TESTS = \
 	tests/vipl/cq_test \
 	tests/vipl/data_test \
 	tests/vipl/fault_test \
+	tests/vipl/fetch_test \
+	tests/vipl/gone_test \
+	tests/vipl/greeting_test \
 	tests/vipl/habit_test \
 	tests/vipl/held_test \
 	tests/vipl/hostile_test \
@@ -23,6 +26,8 @@ VIPL_TESTS = \
 	tests/vipl/nic_test \
 	tests/vipl/peer_test \
 	tests/vipl/proc_test \
+	tests/vipl/refused_test \
+	tests/vipl/verdict_test \
 	tests/vipl/vi_test
 check_PROGRAMS += $(VIPL_TESTS)
 TESTS += $(VIPL_TESTS) tests/vipl/exchange.sh
@@ -63,6 +68,23 @@ tests_vipl_fault_test_SOURCES = tests/vipl/fault_test.c
 tests_vipl_fault_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_fault_test_LDADD = $(VIPL_TEST_LIBS)
 
+tests_vipl_fetch_test_SOURCES = tests/vipl/fetch_test.c
+tests_vipl_fetch_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_fetch_test_LDADD = $(VIPL_TEST_LIBS)
+
+# its pthread_mutex_lock() and pthread_mutex_unlock() interpose the C library's
+tests_vipl_gone_test_SOURCES = tests/vipl/gone_test.c
+tests_vipl_gone_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_gone_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_vipl_gone_test_LDADD = $(VIPL_TEST_LIBS)
+
+# its peer uses the adapter without libvipl, and its dat_evd_wait() interposes libdat's
+tests_vipl_greeting_test_SOURCES = tests/vipl/greeting_test.c tests/vipl/foe.c tests/vipl/foe.h
+tests_vipl_greeting_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_greeting_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_vipl_greeting_test_LDADD = $(VIPL_TEST_LIBS) libdat.la
+tests_vipl_greeting_test_DEPENDENCIES = $(VIPL_TEST_LIBS) libdat.la odd.la libdatsoft.la
+
 tests_vipl_habit_test_SOURCES = tests/vipl/habit_test.c
 tests_vipl_habit_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_habit_test_LDADD = $(VIPL_TEST_LIBS)
@@ -72,7 +94,7 @@ tests_vipl_held_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_held_test_LDADD = $(VIPL_TEST_LIBS)
 
 # its peers use the adapter without libvipl
-tests_vipl_hostile_test_SOURCES = tests/vipl/hostile_test.c
+tests_vipl_hostile_test_SOURCES = tests/vipl/hostile_test.c tests/vipl/foe.c tests/vipl/foe.h
 tests_vipl_hostile_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 # its dat_evd_dequeue() interposes libdat's
 tests_vipl_hostile_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
@@ -97,6 +119,16 @@ tests_vipl_peer_test_LDADD = $(VIPL_TEST_LIBS)
 tests_vipl_proc_test_SOURCES = tests/vipl/proc_test.c
 tests_vipl_proc_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
 tests_vipl_proc_test_LDADD = $(VIPL_TEST_LIBS)
+
+tests_vipl_refused_test_SOURCES = tests/vipl/refused_test.c tests/vipl/foe.c tests/vipl/foe.h
+tests_vipl_refused_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_refused_test_LDADD = $(VIPL_TEST_LIBS) libdat.la
+
+# like those of hostile_test
+tests_vipl_verdict_test_SOURCES = tests/vipl/verdict_test.c tests/vipl/foe.c tests/vipl/foe.h
+tests_vipl_verdict_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)
+tests_vipl_verdict_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_vipl_verdict_test_LDADD = $(VIPL_TEST_LIBS) libdat.la
 
 tests_vipl_vi_test_SOURCES = tests/vipl/vi_test.c
 tests_vipl_vi_test_CPPFLAGS = $(VIPL_TEST_CPPFLAGS)

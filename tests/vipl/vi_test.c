@@ -7,7 +7,7 @@
 #include "world.h"
 
 static struct side a, b;
-static atomic_int post_errors, overruns;
+static atomic_int post_errors, overruns, ends;
 
 static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 {
@@ -18,6 +18,8 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *what)
 	if (what->ErrorCode == VIP_ERROR_VI_OVERRUN && what->ResourceCode == VIP_RESOURCE_VI &&
 	    what->ViHandle == a.vi)
 		atomic_fetch_add(&overruns, 1);
+	if (what->ErrorCode == VIP_ERROR_CONN_LOST && what->ViHandle == a.vi)
+		atomic_fetch_add(&ends, 1);
 }
 
 static void open_one(void)
@@ -25,6 +27,7 @@ static void open_one(void)
 	side_open_vi(&a);
 	atomic_store(&post_errors, 0);
 	atomic_store(&overruns, 0);
+	atomic_store(&ends, 0);
 	REQUIRE_VIP(VipErrorCallback(a.nic, NULL, on_error), VIP_SUCCESS);
 }
 
@@ -368,6 +371,43 @@ static void a_message_beyond_max_transfer_size_is_refused(void)
 	recv_fails(prepare(&a, 0, 101), VIP_STATUS_LENGTH_ERROR);
 }
 
+/* The library breaks the connection itself, and tells of it as of any other end. */
+static void a_connection_that_a_bad_send_breaks_is_told_of(void)
+{
+	VIP_DESCRIPTOR *d = prepare(&a, 0, 64);
+
+	d->DS[0].Local.Handle = 0;
+	REQUIRE_VIP(VipPostSend(a.vi, d, a.handle), VIP_SUCCESS);
+	REQUIRE_SOON(atomic_load(&ends) == 1);
+	REQUIRE_SOON(state_of(&b) == VIP_STATE_ERROR);
+	CHECK_VIP(VipDisconnect(a.vi), VIP_SUCCESS);
+	side_drain(&a);
+	/* errors are reported in order, so this one comes after a second report of the end */
+	VipPostSend(a.vi, (void *)((char *)d + 8), a.handle);
+	REQUIRE_SOON(atomic_load(&post_errors) == 1);
+	CHECK_EQ_INT(atomic_load(&ends), 1);
+	side_drain(&a);
+}
+
+/* Posts a receive whose memory is deregistered before its message comes. The keeper breaks the connection, or the device does. */
+static void a_connection_that_a_gone_receive_breaks_is_told_of(void)
+{
+	static uint8_t memory[64];
+	VIP_MEM_ATTRIBUTES mem = { .Ptag = NULL };
+	VIP_DESCRIPTOR *d = prepare(&a, 0, 32), *got;
+	VIP_MEM_HANDLE handle;
+
+	REQUIRE_VIP(VipRegisterMem(a.nic, memory, sizeof(memory), &mem, &handle), VIP_SUCCESS);
+	d->DS[0].Local.Data.Address = memory;
+	d->DS[0].Local.Handle = handle;
+	REQUIRE_VIP(VipPostRecv(a.vi, d, a.handle), VIP_SUCCESS);
+	REQUIRE_VIP(VipDeregisterMem(a.nic, memory, handle), VIP_SUCCESS);
+	post_send(&b, 1, 32);
+	CHECK_VIP(VipRecvWait(a.vi, check_patience_ms(), &got), VIP_DESCRIPTOR_ERROR);
+	REQUIRE_SOON(atomic_load(&ends) == 1);
+	REQUIRE_SOON(state_of(&a) == VIP_STATE_ERROR);
+}
+
 static const struct check_test alone_tests[] = {
 	CHECK_TEST(attributes_are_checked),
 	CHECK_TEST(a_query_tells_state_attributes_and_queues),
@@ -396,6 +436,8 @@ static const struct check_suite alone = {
 
 static const struct check_test connected_tests[] = {
 	CHECK_TEST(a_bad_send_breaks_a_reliable_connection),
+	CHECK_TEST(a_connection_that_a_bad_send_breaks_is_told_of),
+	CHECK_TEST(a_connection_that_a_gone_receive_breaks_is_told_of),
 	CHECK_END,
 };
 static const struct check_suite connected = {

@@ -38,11 +38,27 @@ static struct fault_ep *ep_get_locked(struct fault *fault, DAT_EP_HANDLE ep)
 	return at;
 }
 
+/* Drops the asynchronous errors about an endpoint that is freed or reset: its handle may soon be that of another endpoint. */
+static void async_forget_locked(struct fault *fault, DAT_EP_HANDLE ep)
+{
+	struct fault_async **at = &fault->async, *async;
+
+	while ((async = *at)) {
+		if (async->event.event_data.asynch_error_event_data.dat_handle != ep) {
+			at = &async->next;
+			continue;
+		}
+		*at = async->next;
+		free(async);
+	}
+}
+
 void fault_forget(struct fault *fault, DAT_EP_HANDLE ep)
 {
 	struct fault_ep **at, *gone = NULL;
 
 	pthread_mutex_lock(&fault->lock);
+	async_forget_locked(fault, ep);
 	for (at = &fault->eps; *at && (*at)->ep != ep;)
 		at = &(*at)->next;
 	if (*at) {
@@ -63,6 +79,7 @@ void fault_ep_freed(struct fault *fault, DAT_EP_HANDLE ep)
 	bool stays;
 
 	pthread_mutex_lock(&fault->lock);
+	async_forget_locked(fault, ep);
 	at = ep_find_locked(fault, ep);
 	stays = at && fault->layout->events_stay && (at->over || at->broken || at->fails_with);
 	if (stays)

@@ -7,6 +7,8 @@
 #include "api.h"
 
 #define QUIET_US (API_QUIET_MS * 1000)
+#define WAITS	   20
+#define BETWEEN_US 3000 /* time for the threads to notice a message, and to sleep again */
 
 /* What the proxy agent was called with. */
 struct agent_log {
@@ -383,6 +385,12 @@ static void cno_of_another_ia_is_refused(void)
 	CHECK_DAT(dat_cno_free(cno), DAT_SUCCESS);
 }
 
+static void send_one(const struct api_pair *pair, const struct api_buf *buf)
+{
+	REQUIRE_DAT(api_send(pair->a.ep, buf, 2048, 100, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	API_DTO(pair->a.request, pair->a.ep, 2, DAT_DTO_SUCCESS, 100);
+}
+
 /* CNOs serve real streams, not only software events. */
 static void connection_and_completion_events_trigger(void)
 {
@@ -402,6 +410,38 @@ static void connection_and_completion_events_trigger(void)
 	REQUIRE_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	REQUIRE_DAT(dat_cno_wait(cno, api_patience(), &hint), DAT_SUCCESS);
 	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/*
+ * A provider that noticed the messages for the CNO may go on to do so when that is gone. Whoever notices the first message, it does
+ * not end the wait, and the second one is noticed as well.
+ */
+static void waiter_wakes_at_its_threshold_after_the_cno_was_taken_away(void)
+{
+	struct api_buf buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	DAT_CNO_HANDLE cno = api_cno();
+	struct api_waiter waiter;
+	struct api_pair pair;
+
+	api_pair_make(&pair, NULL);
+	REQUIRE_DAT(dat_evd_modify_cno(pair.b.recv, cno), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 100, 1), DAT_SUCCESS);
+	send_one(&pair, &buf);
+	want_trigger(cno, pair.b.recv);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 100);
+	REQUIRE_DAT(dat_evd_modify_cno(pair.b.recv, DAT_HANDLE_NULL), DAT_SUCCESS);
+	for (int i = 0; i < WAITS; i++) {
+		for (int message = 1; message <= 2; message++)
+			REQUIRE_DAT(api_recv(pair.b.ep, &buf, 0, 100, message), DAT_SUCCESS);
+		api_wait_start(&waiter, pair.b.recv, 2);
+		for (int message = 1; message <= 2; message++) {
+			send_one(&pair, &buf);
+			usleep(BETWEEN_US);
+		}
+		api_wait_end(&waiter);
+		CHECK_DAT(waiter.ret, DAT_SUCCESS);
+		API_DTO(pair.b.recv, pair.b.ep, 2, DAT_DTO_SUCCESS, 100);
+	}
 }
 
 static const struct check_test tests[] = {
@@ -425,6 +465,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(close_of_the_ia_releases_waiters_and_agent_with_no_evd),
 	CHECK_TEST(cno_of_another_ia_is_refused),
 	CHECK_TEST(connection_and_completion_events_trigger),
+	CHECK_TEST(waiter_wakes_at_its_threshold_after_the_cno_was_taken_away),
 	CHECK_END
 };
 

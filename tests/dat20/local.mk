@@ -117,6 +117,13 @@ tests_dat20_rules_test_LDADD = libdat2.la
 EXTRA_tests_dat20_rules_test_DEPENDENCIES = libdatsoft.la
 TESTS += tests/dat20/rules_test
 
+check_PROGRAMS += tests/dat20/srq_end_test
+tests_dat20_srq_end_test_SOURCES = tests/dat20/srq_end_test.c tests/dat20/report20.h tests/dat20/adapter20.h
+tests_dat20_srq_end_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'
+tests_dat20_srq_end_test_LDADD = libdat2.la
+EXTRA_tests_dat20_srq_end_test_DEPENDENCIES = libdatsoft.la
+TESTS += tests/dat20/srq_end_test
+
 check_PROGRAMS += tests/dat20/loan_test
 tests_dat20_loan_test_SOURCES = tests/dat20/loan_test.c tests/dat20/report20.h tests/dat20/adapter20.h
 tests_dat20_loan_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) -DSOFT_PLUGIN='"$(abs_builddir)/.libs/libdatsoft.so"'

@@ -65,6 +65,15 @@ tap 'fault: something timed out' tells 'ep_post_send:async=TIMED_OUT:nth=1' 'asy
 tap 'fault: an EVD overflows' tells 'request:async=EVD_OVERFLOW:nth=2' 'async 0x8001 of the EVD, reason 0'
 tap 'fault: an endpoint is broken' tells 'request:async=EP_BROKEN:nth=3' 'a BROKEN' 'b DISCONNECTED' \
 	'the CNO reports an asynchronous event' 'async 0x8003 of the endpoint, reason 0'
+# As an adapter does, which keeps the error in the endpoint
+forgets_the_freed()
+{
+	adapter soft0 "$1"
+	timeout 100 "$story" broken freed >"$tap_dir/out" 2>&1
+	cat "$tap_dir/out"
+	grep -q -x 'a BROKEN' "$tap_dir/out" && ! grep -q -E '^async|asynchronous|ep_free' "$tap_dir/out"
+}
+tap 'fault: a broken endpoint that is freed is not told of' forgets_the_freed 'request:async=EP_BROKEN:nth=3'
 tap 'fault: an asynchronous error is there when the adapter opens' tells 'ia_open:async=IA_CATASTROPHIC' 'async 0x8002 of the IA, reason 0'
 tap 'fault: without one, no CNO reports it' eval "! tells 'ep_post_send:async=TIMED_OUT:nth=99' 'the CNO reports an asynchronous event'"
 tap 'fault: an adapter opens the second time' tells 'ia_open:return=INSUFFICIENT_RESOURCES:nth=1' \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two endpoints of one process connect, three messages go from a to b, and they part; what the
- * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER. If it is compiled
- * with STORY_API_20, it is a program of DAT 2.0.
+ * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER [freed]. If it is compiled
+ * with STORY_API_20, it is a program of DAT 2.0. With `freed` it frees the endpoints before it asks for asynchronous events.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
-	if (argc != 2 || !open_all(argv[1], &qual, &attr) || !make(&a) || !make(&b))
+	if (argc < 2 || argc > 3 || !open_all(argv[1], &qual, &attr) || !make(&a) || !make(&b))
 		return 1;
 	if (join(&a, &b, qual, attr.ia_address_ptr)) {
 		talk(&a, &b);
@@ -220,6 +220,10 @@ int main(int argc, char **argv)
 	/* programs compare the whole value */
 	if (ret != EMPTY)
 		printf("evd_dequeue returns 0x%x\n", (unsigned int)ret);
+	if (argc == 3) {
+		did("ep_free", dat_ep_free(a.ep));
+		did("ep_free", dat_ep_free(b.ep));
+	}
 	tell_async(&a);
 	if (!did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG)))
 		did("ia_close", dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));

@@ -711,6 +711,38 @@ static void handoff_moves_a_request_to_another_point(void)
 
 /* ------------------------------------------------------------------ races */
 
+static DAT_EP_HANDLE third;
+
+/* What other threads do while one accepts. */
+static void answer_as_well(struct datp_cr *cr)
+{
+	loopback.in_accept = NULL;
+	CHECK_DAT(DAT->cr_reject_func(cr), DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->cr_accept_func(cr, third, 0, NULL), DAT_INVALID_HANDLE);
+	CHECK_DAT(DAT->cr_handoff_func(cr, WORLD_QUAL), DAT_INVALID_HANDLE);
+	CHECK_EQ_INT(loopback.crs, 1);
+}
+
+static void a_request_is_answered_once_though_several_threads_try(void)
+{
+	DAT_CR_HANDLE cr;
+
+	third = world_ep();
+	REQUIRE_DAT(world_connect(a, WORLD_QUAL, NULL), DAT_SUCCESS);
+	cr = world_request();
+	loopback.in_accept = answer_as_well;
+	loopback.accept_answer = DATP_ERR_DEVICE;
+	CHECK_DAT(DAT->cr_accept_func(cr, b, 0, NULL), DAT_INSUFFICIENT_RESOURCES);
+	/* no answer has been given, so another one may be */
+	loopback.in_accept = answer_as_well;
+	REQUIRE_DAT(DAT->cr_accept_func(cr, b, 0, NULL), DAT_SUCCESS);
+	CHECK_DAT(DAT->cr_accept_func(cr, third, 0, NULL), DAT_INVALID_HANDLE);
+	expect_both(DAT_CONNECTION_EVENT_ESTABLISHED);
+	CHECK_STATE(third, DAT_EP_STATE_UNCONNECTED);
+	CHECK_EQ_INT(loopback.rejects, 0);
+	CHECK_EQ_INT(loopback.crs, 0);
+}
+
 static void *disconnect_run(void *ep)
 {
 	DAT->ep_disconnect_func(ep, DAT_CLOSE_ABRUPT_FLAG);
@@ -804,6 +836,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(a_send_upon_the_peers_data_looks_for_the_confirmation),
 	CHECK_TEST(a_bind_upon_the_peers_data_looks_for_the_confirmation),
 	CHECK_TEST(handoff_moves_a_request_to_another_point),
+	CHECK_TEST(a_request_is_answered_once_though_several_threads_try),
 	CHECK_TEST(disconnects_from_both_sides_at_once_give_one_event_each),
 	CHECK_TEST(freeing_while_the_news_arrive_is_safe),
 	CHECK_TEST(closing_in_the_middle_of_everything_is_safe),

@@ -286,6 +286,31 @@ static void abrupt_close_ends_the_waits_with_none(void)
 	}
 }
 
+static _Atomic bool closed;
+
+static void *closer_run(void *ia)
+{
+	CHECK_DAT(DAT->ia_close_func(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	closed = true;
+	return NULL;
+}
+
+/* The test is that thread: it has checked the handle, as cno_wait() does first. */
+static void abrupt_close_waits_for_a_thread_that_is_about_to_wait(void)
+{
+	pthread_t closer;
+
+	closed = false;
+	REQUIRE(obj_hold(NULL, cno, DATP_CNO) == cno);
+	REQUIRE(!pthread_create(&closer, NULL, closer_run, w.ia));
+	usleep(50000);
+	CHECK(!closed);
+	obj_drop(cno);
+	REQUIRE_SOON(closed);
+	pthread_join(closer, NULL);
+	w.ia = NULL;
+}
+
 static void nothing(int sig)
 {
 	(void)sig;
@@ -406,6 +431,81 @@ static void the_agent_hears_of_the_end_with_no_queue(void)
 	CHECK_EQ_INT(calls, 2);
 }
 
+static _Atomic bool loop_held, loop_may_go;
+
+/* Service thread. It makes no call of the agent meanwhile. */
+static void hold_loop(void *arg)
+{
+	(void)arg;
+	loop_held = true;
+	while (!loop_may_go)
+		usleep(1000);
+}
+
+/* A call of the agent is due, and waits for the service thread. */
+static void make_call_due(void)
+{
+	calls = 0;
+	loop_held = loop_may_go = false;
+	REQUIRE_DAT(DAT->evd_modify_cno_func(w.async, cno), DAT_SUCCESS);
+	arm(NULL);
+	REQUIRE(!datp_loop_call(w.ia, hold_loop, NULL));
+	REQUIRE_SOON(loop_held);
+	datp_ia_error(w.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+}
+
+static void ran(void *arg)
+{
+	*(_Atomic bool *)arg = true;
+}
+
+/* Lets the service thread go on, and returns how often it has called the agent. */
+static int calls_made(void)
+{
+	_Atomic bool over = false;
+
+	REQUIRE(!datp_loop_call(w.ia, ran, &over));
+	loop_may_go = true;
+	REQUIRE_SOON(over);
+	return calls;
+}
+
+static void a_call_that_is_due_is_made(void)
+{
+	make_call_due();
+	CHECK_EQ_INT(calls_made(), 1);
+}
+
+/* The program frees what its agent uses when the CNO is gone. */
+static void no_call_is_made_after_the_free(void)
+{
+	make_call_due();
+	REQUIRE_DAT(DAT->evd_modify_cno_func(w.async, DAT_HANDLE_NULL), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->evd_free_func(soft), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->evd_free_func(soft2), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->cno_free_func(cno), DAT_SUCCESS);
+	CHECK_EQ_INT(calls_made(), 0);
+}
+
+static void no_call_is_made_after_the_agent_was_taken_away(void)
+{
+	make_call_due();
+	REQUIRE_DAT(DAT->cno_modify_agent_func(cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+	CHECK_EQ_INT(calls_made(), 0);
+	/* what has not been told is not lost */
+	CHECK_TRIGGER(w.async);
+}
+
+/* The program frees what its former agent uses; the new one is told what that one was not. */
+static void no_call_is_made_after_the_agent_was_replaced(void)
+{
+	make_call_due();
+	called_as = NULL;
+	arm(&cno);
+	CHECK_EQ_INT(calls_made(), 1);
+	CHECK(called_as == &cno);
+}
+
 static void an_agent_without_a_function_is_none(void)
 {
 	DAT_OS_WAIT_PROXY_AGENT what = { &cno, NULL };
@@ -416,6 +516,63 @@ static void an_agent_without_a_function_is_none(void)
 	REQUIRE_DAT(DAT->cno_modify_agent_func(cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
 	post(soft);
 	CHECK_EQ_INT(calls, 0);
+}
+
+/* ------------------------------------------------------------------ a queue that is never empty */
+
+static DAT_EVD_HANDLE never_empty;
+
+/* As a peer can make a queue look that writes to what evd_arm looks at, or that sends all the time. */
+static void make_never_empty(void)
+{
+	never_empty = evd_on(cno, DAT_EVD_DTO_FLAG);
+	loopback.always_ready = true;
+}
+
+static void notify(void *evd)
+{
+	datp_evd_notify(evd);
+}
+
+static void the_service_thread_serves_others_than_a_queue_that_is_never_empty(void)
+{
+	struct datp_timer timer = { 0 };
+	_Atomic bool called = false, timed = false;
+
+	make_never_empty();
+	REQUIRE(!datp_loop_call(w.ia, notify, never_empty));
+	REQUIRE(!datp_loop_call(w.ia, ran, (void *)&called));
+	datp_timer_set(w.ia, &timer, datp_clock_us() + 10000, ran, (void *)&timed);
+	REQUIRE_SOON(called && timed);
+	datp_timer_cancel(w.ia, &timer);
+}
+
+static void calls_on_a_queue_that_is_never_empty_return(void)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	make_never_empty();
+	CHECK_DAT(DAT->evd_wait_func(never_empty, 20000, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+	CHECK_DAT(DAT->evd_disable_func(never_empty), DAT_SUCCESS);
+	CHECK_DAT(DAT->evd_enable_func(never_empty), DAT_SUCCESS);
+	CHECK_DAT(DAT->evd_modify_cno_func(never_empty, cno), DAT_SUCCESS);
+	CHECK_DAT(DAT->evd_free_func(never_empty), DAT_SUCCESS);
+}
+
+/* It is armed as soon as that is over, so what comes then triggers. */
+static void a_queue_that_was_never_empty_triggers_later(void)
+{
+	DAT_EP_HANDLE a = world_ep(), b;
+
+	make_never_empty();
+	CHECK_DAT(DAT->evd_enable_func(never_empty), DAT_SUCCESS);
+	b = world_ep_on(never_empty, NULL);
+	world_pair(a, b);
+	REQUIRE_DAT(world_recv(b, 0, 16, 1), DAT_SUCCESS);
+	loopback.always_ready = false;
+	REQUIRE_DAT(world_send(a, 64, 16, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	CHECK_TRIGGER(never_empty);
 }
 
 /* ------------------------------------------------------------------ many threads */
@@ -503,13 +660,21 @@ static const struct check_test tests[] = {
 	CHECK_TEST(free_is_refused_while_referenced_or_waited_on),
 	CHECK_TEST(freeing_the_last_queue_ends_the_waits_with_none),
 	CHECK_TEST(abrupt_close_ends_the_waits_with_none),
+	CHECK_TEST(abrupt_close_waits_for_a_thread_that_is_about_to_wait),
 	CHECK_TEST(a_signal_interrupts_the_wait),
 	CHECK_TEST(a_cancelled_waiter_leaves_the_cno_usable),
 	CHECK_TEST(the_agent_is_called_once_and_then_gone),
 	CHECK_TEST(the_agent_is_called_besides_the_waiter),
 	CHECK_TEST(the_agent_hears_of_what_the_transport_brings),
 	CHECK_TEST(the_agent_hears_of_the_end_with_no_queue),
+	CHECK_TEST(a_call_that_is_due_is_made),
+	CHECK_TEST(no_call_is_made_after_the_free),
+	CHECK_TEST(no_call_is_made_after_the_agent_was_taken_away),
+	CHECK_TEST(no_call_is_made_after_the_agent_was_replaced),
 	CHECK_TEST(an_agent_without_a_function_is_none),
+	CHECK_TEST(the_service_thread_serves_others_than_a_queue_that_is_never_empty),
+	CHECK_TEST(calls_on_a_queue_that_is_never_empty_return),
+	CHECK_TEST(a_queue_that_was_never_empty_triggers_later),
 	CHECK_TEST(one_event_for_each_trigger_takes_them_all),
 	CHECK_END,
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core_world.h"
+#include "datp/ext.h"
 #include "providers/common/core/ep.h"
 
 static DAT_EP_HANDLE a, b;
@@ -753,6 +754,27 @@ static void free_waits_for_the_call_that_runs(void)
 	CHECK_EQ_INT(null_counts.eps, 1);
 }
 
+/* A receive may take a message before its connection is established, and be flushed because the attempt fails. */
+static void a_flushed_receive_has_no_event_of_an_extension(void)
+{
+	static const uint8_t flags[] = { 0, DATP_WQE_IMMEDIATE, DATP_WQE_IMMEDIATE | DATP_WQE_INVALIDATED };
+	union {
+		struct datp_event20 event;
+		unsigned char whole[512]; /* more than an event of 2.0 has */
+	} to;
+
+	for (unsigned int i = 0; i < sizeof(flags); i++) {
+		struct datp_wqe wqe = { .op = DATP_RECV, .post_flags = flags[i], .status = DAT_DTO_ERR_FLUSHED, .imm = 7 };
+
+		memset(&to, 0xa5, sizeof(to));
+		datp_wqe_event20(&wqe, NULL, &to.event);
+		CHECK_EQ_INT(to.event.number, DAT_DTO_COMPLETION_EVENT);
+		CHECK_EQ_INT(to.event.operation, DATP_DTO20_RECV);
+		CHECK_EQ_INT(to.event.status, DAT_DTO_ERR_FLUSHED);
+		CHECK_EQ_INT(to.event.rmr_context, 0);
+	}
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(no_attributes_and_zeros_mean_defaults_that_create_takes_back),
 	CHECK_TEST(asked_attributes_are_honoured),
@@ -775,6 +797,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(posts_on_the_disconnected_are_flushed_behind_the_others),
 	CHECK_TEST(nothing_of_the_old_connection_shows_after_a_reset),
 	CHECK_TEST(a_freed_endpoint_takes_its_events_along),
+	CHECK_TEST(a_flushed_receive_has_no_event_of_an_extension),
 	CHECK_TEST(modify_changes_what_it_may_and_nothing_else),
 	CHECK_TEST(transport_says_which_attributes_go_together),
 	CHECK_TEST(modify_refuses_all_or_nothing),

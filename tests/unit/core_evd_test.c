@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core_world.h"
+#include "providers/common/core/evd.h"
 
 static DAT_EVD_HANDLE soft;
 
@@ -541,6 +542,100 @@ static void free_refuses_the_requests_that_nobody_saw(void)
 	CHECK_EQ_INT(loopback.crs, 0);
 }
 
+/* Another thread has looked at the handle before it became invalid, and goes on when the queue has been freed. */
+static void call_that_comes_too_late_for_a_queue_is_refused(void)
+{
+	struct datp_evd *freed = soft;
+	DAT_CNO_HANDLE cno;
+
+	REQUIRE_DAT(DAT->cno_create_func(w.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->evd_free_func(soft), DAT_SUCCESS);
+	CHECK_EQ_INT(evd_post_soft(freed, NULL), DATP_ERR_HANDLE_EVD_REQUEST);
+	CHECK_EQ_INT(atomic_load(&freed->queued), 0);
+	CHECK_EQ_INT(evd_resize(freed, 1024), DATP_ERR_HANDLE_EVD_REQUEST);
+	CHECK_EQ_INT(evd_modify_cno(freed, cno), DATP_ERR_HANDLE_EVD_REQUEST);
+	CHECK_DAT(DAT->cno_free_func(cno), DAT_SUCCESS);
+}
+
+static _Atomic bool in_wake, may_wake, is_freed;
+
+static void hold_in_wake(struct datp_evd *evd)
+{
+	(void)evd;
+	loopback.in_wake = NULL;
+	in_wake = true;
+	while (!may_wake)
+		usleep(1000);
+}
+
+static void *poster_run(void *arg)
+{
+	(void)arg;
+	CHECK_DAT(post(soft, 1), DAT_SUCCESS);
+	return NULL;
+}
+
+static void *freer_run(void *arg)
+{
+	(void)arg;
+	CHECK_DAT(DAT->evd_free_func(soft), DAT_SUCCESS);
+	is_freed = true;
+	return NULL;
+}
+
+/* The waiter has its event, and frees the queue; the thread that has posted it is about to wake the waiter. */
+static void free_waits_for_a_thread_that_wakes(void)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	pthread_t poster, freer;
+	struct waiter waiter;
+
+	sigaction(SIGUSR1, &action, NULL);
+	in_wake = may_wake = is_freed = false;
+	loopback.in_wake = hold_in_wake;
+	waiter_start(&waiter, soft, 1);
+	REQUIRE_SOON(atomic_load(&evd_priv(soft)->asleep));
+	REQUIRE(!pthread_create(&poster, NULL, poster_run, NULL));
+	REQUIRE_SOON(in_wake);
+	while (!waiter.left) {
+		pthread_kill(waiter.thread, SIGUSR1);
+		usleep(1000);
+	}
+	CHECK_DAT(waiter_end(&waiter), DAT_SUCCESS);
+	REQUIRE(!pthread_create(&freer, NULL, freer_run, NULL));
+	usleep(50000);
+	CHECK(!is_freed);
+	may_wake = true;
+	REQUIRE_SOON(is_freed);
+	pthread_join(poster, NULL);
+	pthread_join(freer, NULL);
+}
+
+static void *refuser_run(void *arg)
+{
+	(void)arg;
+	CHECK_DAT(DAT->evd_set_unwaitable_func(soft), DAT_SUCCESS);
+	return NULL;
+}
+
+/* The queue has been made unwaitable, which its program finds out and frees it, and the other thread is about to wake a waiter. */
+static void free_waits_for_a_thread_that_makes_it_unwaitable(void)
+{
+	pthread_t refuser, freer;
+
+	in_wake = may_wake = is_freed = false;
+	loopback.in_wake = hold_in_wake;
+	REQUIRE(!pthread_create(&refuser, NULL, refuser_run, NULL));
+	REQUIRE_SOON(in_wake);
+	REQUIRE(!pthread_create(&freer, NULL, freer_run, NULL));
+	usleep(50000);
+	CHECK(!is_freed);
+	may_wake = true;
+	REQUIRE_SOON(is_freed);
+	pthread_join(refuser, NULL);
+	pthread_join(freer, NULL);
+}
+
 static void async_errors_reach_the_async_queue(void)
 {
 	DAT_EP_HANDLE ep = world_ep();
@@ -554,6 +649,57 @@ static void async_errors_reach_the_async_queue(void)
 	datp_ia_error(w.ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	event = world_expect(w.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	CHECK(event.event_data.asynch_error_event_data.dat_handle == w.ia);
+}
+
+static void async_errors_about_an_endpoint_go_when_it_is_freed(void)
+{
+	DAT_EP_HANDLE freed = world_ep(), kept = world_ep();
+	DAT_COUNT qlen = query(w.async).evd_qlen;
+
+	datp_ep_high(freed, false);
+	datp_ep_high(kept, false);
+	datp_ep_high(freed, false);
+	REQUIRE_DAT(DAT->ep_free_func(freed), DAT_SUCCESS);
+	CHECK(world_next(w.async).event_data.asynch_error_event_data.dat_handle == kept);
+	CHECK_EMPTY(w.async);
+	/* the queue has room for as many errors as before */
+	for (DAT_COUNT i = 0; i < qlen; i++)
+		datp_ep_high(kept, false);
+	for (DAT_COUNT i = 0; i < qlen; i++)
+		world_next(w.async);
+	CHECK_EMPTY(w.async);
+}
+
+static void async_errors_about_an_endpoint_go_when_it_is_reset(void)
+{
+	DAT_EP_HANDLE a = world_ep(), b = world_ep_on(w.dto2, NULL);
+
+	world_pair(a, b);
+	datp_ep_high(a, false);
+	datp_ep_high(b, false);
+	REQUIRE_DAT(DAT->ep_disconnect_func(a, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		world_expect(w.conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	REQUIRE_DAT(DAT->ep_reset_func(a), DAT_SUCCESS);
+	CHECK(world_next(w.async).event_data.asynch_error_event_data.dat_handle == b);
+	CHECK_EMPTY(w.async);
+}
+
+static void async_errors_that_find_no_room_are_logged_once(void)
+{
+	const char *said;
+
+	check_stderr_begin();
+	for (int i = 0; i < 100; i++)
+		datp_ia_error(w.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	/* the service thread logs it, and has nothing left to log when the adapter is closed */
+	CHECK_SOON(check_stderr_holds("asynchronous errors are lost"));
+	world_close();
+	said = strstr(check_stderr_end(), "asynchronous errors are lost");
+	world_open();
+	REQUIRE(said != NULL);
+	CHECK_HAS_STR(said, "take the events of that EVD, or open the adapter with a larger async_evd_min_qlen");
+	CHECK(!strstr(said + 1, "asynchronous errors are lost"));
 }
 
 /* ------------------------------------------------------------------ many threads */
@@ -625,7 +771,13 @@ static const struct check_test tests[] = {
 	CHECK_TEST(only_solicited_receives_wake_where_that_was_asked),
 	CHECK_TEST(free_of_a_fed_queue_is_refused),
 	CHECK_TEST(free_refuses_the_requests_that_nobody_saw),
+	CHECK_TEST(call_that_comes_too_late_for_a_queue_is_refused),
+	CHECK_TEST(free_waits_for_a_thread_that_wakes),
+	CHECK_TEST(free_waits_for_a_thread_that_makes_it_unwaitable),
 	CHECK_TEST(async_errors_reach_the_async_queue),
+	CHECK_TEST(async_errors_about_an_endpoint_go_when_it_is_freed),
+	CHECK_TEST(async_errors_about_an_endpoint_go_when_it_is_reset),
+	CHECK_TEST(async_errors_that_find_no_room_are_logged_once),
 	CHECK_TEST(every_event_is_taken_once_by_somebody),
 	CHECK_END,
 };

@@ -2,6 +2,7 @@
 /* Open, query and close of IAs; contexts and types of handles. */
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,6 +169,25 @@ static void closing_the_owner_of_a_shared_async_evd_leaves_the_other_ia_without(
 	CHECK_DAT(dat->ia_query_func(other, &asked, 0, NULL, 0, NULL), DAT_SUCCESS);
 	CHECK(asked == DAT_EVD_OUT_OF_SCOPE);
 	datp_ia_error(other, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+}
+
+static void close_the_owner(void)
+{
+	null_in_ia_open = NULL;
+	CHECK_DAT(dat->ia_close_func(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	ia = DAT_HANDLE_NULL;
+}
+
+/* As another thread may, when this one has looked at the EVD. */
+static void closing_the_owner_of_an_async_evd_while_another_ia_opens_with_it_ends_the_open(void)
+{
+	DAT_IA_HANDLE other = DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE evd = async;
+
+	null_in_ia_open = close_the_owner;
+	CHECK_DAT(dat->ia_open_func(name, 8, &evd, &other), DAT_INVALID_HANDLE);
+	CHECK(other == DAT_HANDLE_NULL);
+	CHECK_EQ_INT(null_counts.ias, 0);
 }
 
 static void the_async_evd_of_an_open_ia_cannot_be_freed(void)
@@ -480,6 +500,49 @@ static void in_a_forked_child_old_handles_are_dead_and_new_ones_work(void)
 	CHECK_DAT(dat->pz_free_func(pz), DAT_SUCCESS);
 }
 
+/* ------------------------------------------------------------------ a fork meanwhile */
+
+static sem_t close_begun, may_close;
+
+static void in_close(void)
+{
+	sem_post(&close_begun);
+	sem_wait(&may_close);
+}
+
+static void *closer(void *arg)
+{
+	CHECK_DAT(dat->ia_close_func(arg, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	return NULL;
+}
+
+/* The thread that closes the IA has closed its transport, and waits for the lock of the list that the IA is still on. */
+static void process_may_fork_while_an_ia_is_closed(void)
+{
+	int status = -1;
+	pthread_t thread;
+	pid_t child;
+
+	sem_init(&close_begun, 0, 0);
+	sem_init(&may_close, 0, 0);
+	null_in_ia_close = in_close;
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, closer, ia), 0);
+	sem_wait(&close_begun);
+	datp_lock(&core.lock);
+	sem_post(&may_close);
+	REQUIRE_SOON(null_counts.closes == 1);
+	usleep(20000);
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ_INT(status, 0);
+	datp_unlock(&core.lock);
+	pthread_join(thread, NULL);
+	null_in_ia_close = NULL;
+	ia = DAT_HANDLE_NULL;
+}
+
 static const struct check_test open_tests[] = {
 	CHECK_TEST(open_makes_an_async_evd),
 	CHECK_TEST(open_checks_its_arguments),
@@ -490,6 +553,7 @@ static const struct check_test open_tests[] = {
 	CHECK_TEST(async_exists_opens_without_an_evd),
 	CHECK_TEST(a_shared_async_evd_gets_the_events_of_both_ias),
 	CHECK_TEST(closing_the_owner_of_a_shared_async_evd_leaves_the_other_ia_without),
+	CHECK_TEST(closing_the_owner_of_an_async_evd_while_another_ia_opens_with_it_ends_the_open),
 	CHECK_TEST(the_async_evd_of_an_open_ia_cannot_be_freed),
 	CHECK_TEST(ias_open_and_close_side_by_side),
 	CHECK_TEST(query_fills_what_is_asked_for),
@@ -508,6 +572,7 @@ static const struct check_test close_tests[] = {
 	CHECK_TEST(a_context_is_kept_for_every_type_of_handle),
 	CHECK_TEST(contexts_and_types_of_bad_handles_are_invalid_handle),
 	CHECK_TEST(in_a_forked_child_old_handles_are_dead_and_new_ones_work),
+	CHECK_TEST(process_may_fork_while_an_ia_is_closed),
 	CHECK_END
 };
 

@@ -15,7 +15,9 @@ struct loopback_knobs {
 	bool drop_requests;		/* connection requests get lost on the way */
 	bool always_ready;		/* evd_arm says that there may be a completion */
 	void (*in_connect)(struct datp_ep *ep); /* called when ep_connect is about to return success, with no lock held */
+	void (*in_accept)(struct datp_cr *cr); /* called when cr_accept begins, with no lock held */
 	void (*before_look)(struct datp_evd *evd);	/* called before evd_pending answers */
+	void (*in_wake)(struct datp_evd *evd);	/* called when evd_wake begins */
 	void (*in_poll)(struct datp_evd *evd);	/* called when a poll of the EVD is about to return */
 	uint64_t srq_len;	/* the length that libdatp gave with the latest receive of an SRQ (SRQ lock) */
 	enum datp_err connect_answer, accept_answer;	/* what the next op returns; later ones return DATP_OK */

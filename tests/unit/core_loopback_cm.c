@@ -200,6 +200,8 @@ static enum datp_err lo_cr_accept(struct datp_cr *cr, struct datp_ep *ep, const 
 	struct lo_ep *lo = (struct lo_ep *)ep;
 	enum datp_err err = answer_once(&loopback.accept_answer);
 
+	if (loopback.in_accept)
+		loopback.in_accept(cr);
 	if (err)
 		return err;
 	pthread_mutex_lock(&lo_wire);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core_loopback_priv.h"
+#include "providers/common/base/futex.h"
 
 static enum datp_err lo_evd_create(struct datp_evd *evd, int32_t qlen)
 {
@@ -79,6 +80,14 @@ static bool lo_evd_arm(struct datp_evd *evd, enum datp_arm arm, bool solicited_o
 			ep->recvs.first;
 	pthread_mutex_unlock(&lo_wire);
 	return ready || loopback.always_ready;
+}
+
+/* As the default does. */
+static void lo_evd_wake(struct datp_evd *evd)
+{
+	if (loopback.in_wake)
+		loopback.in_wake(evd);
+	futex_wake(evd->bell, false);
 }
 
 static bool lo_evd_pending(struct datp_evd *evd)
@@ -234,6 +243,7 @@ static int lo_evd_poll(struct datp_evd *evd, struct datp_completion *out, int ma
 
 void lo_evd_ops(struct datp_ops *ops)
 {
+	ops->evd_wake = lo_evd_wake;
 	ops->evd_create = lo_evd_create;
 	ops->evd_free = lo_evd_free;
 	ops->evd_poll = lo_evd_poll;

@@ -78,6 +78,8 @@ static enum datp_err answer_once(_Atomic int *answer)
 	return (enum datp_err)atomic_exchange(answer, DATP_OK);
 }
 
+void (*null_in_ia_open)(void);
+
 static enum datp_err null_ia_open(struct datp_ia *ia, const char *params)
 {
 	struct sockaddr_in *address = (struct sockaddr_in *)&ia->address;
@@ -87,6 +89,8 @@ static enum datp_err null_ia_open(struct datp_ia *ia, const char *params)
 		datp_log(null_open_says[i].level, "%s", null_open_says[i].text);
 	if (err)
 		return err;
+	if (null_in_ia_open)
+		null_in_ia_open();
 	address->sin_family = AF_INET;
 	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	datp_lock(&table_lock);
@@ -97,9 +101,13 @@ static enum datp_err null_ia_open(struct datp_ia *ia, const char *params)
 	return DATP_OK;
 }
 
+void (*null_in_ia_close)(void);
+
 static void null_ia_close(struct datp_ia *ia)
 {
 	(void)ia;
+	if (null_in_ia_close)
+		null_in_ia_close();
 	null_counts.ias--;
 	null_counts.closes++;
 }

@@ -41,6 +41,10 @@ struct null_saying {
 
 extern struct null_saying null_open_says[3];
 
+/* Called within ia_open and ia_close; NULL: nothing. */
+extern void (*null_in_ia_open)(void);
+extern void (*null_in_ia_close)(void);
+
 /* Called within ep_free; NULL: nothing. */
 extern void (*null_in_ep_free)(struct datp_ep *ep);
 

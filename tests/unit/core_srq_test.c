@@ -2,6 +2,7 @@
 /* Shared receive queues. */
 #include "core_world.h"
 #include "providers/common/base/lock.h"
+#include "providers/common/dat12/dat12.h"
 
 static DAT_SRQ_HANDLE srq;
 static DAT_EP_HANDLE a, b;
@@ -220,6 +221,15 @@ static void low_watermark_is_checked_and_its_event_names_the_queue(void)
 	CHECK_EQ_INT(event.event_data.asynch_error_event_data.reason, DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
+/* Another queue may have its handle soon. */
+static void a_freed_queue_leaves_no_event(void)
+{
+	datp_srq_low(srq);
+	REQUIRE_DAT(DAT->ep_free_func(b), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->srq_free_func(srq), DAT_SUCCESS);
+	CHECK_EMPTY(w.async);
+}
+
 static void an_endpoint_with_a_queue_wants_attributes_and_a_live_one(void)
 {
 	DAT_EP_ATTR attr = { 0 };
@@ -265,6 +275,100 @@ static void posts_of_one_thread_bias_the_lock_where_the_transport_does_without_i
 	CHECK_DAT(post(5), DAT_INSUFFICIENT_RESOURCES);
 }
 
+/* ------------------------------------------------------------------ the end of an endpoint */
+
+/* Has the ends of endpoints with an SRQ reported as asynchronous errors, as for programs of DAT 2.0. */
+static void report_ends(void)
+{
+	static struct dat12_edge edge;
+	struct plugin *plugin = ia_priv(w.ia)->plugin;
+
+	edge = *(const struct dat12_edge *)plugin->edge;
+	edge.edge.srq_end_is_error = true;
+	plugin->edge = &edge.edge;
+}
+
+static void end_pair(void)
+{
+	REQUIRE_DAT(DAT->ep_disconnect_func(a, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		world_expect(w.conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void the_end_of_an_endpoint_is_reported_though_the_async_queue_is_full(void)
+{
+	const int many = 100;
+	DAT_EVD_PARAM param;
+	DAT_EVENT event;
+
+	report_ends();
+	REQUIRE_DAT(DAT->evd_query_func(w.async, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+	REQUIRE(param.evd_qlen < many);
+	for (int i = 0; i < many; i++)
+		datp_srq_low(srq);
+	world_pair(a, b);
+	end_pair();
+	for (DAT_COUNT i = 0; i < param.evd_qlen; i++)
+		world_expect(w.async, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	event = world_expect(w.async, DAT_ASYNC_ERROR_EP_BROKEN);
+	CHECK(event.event_data.asynch_error_event_data.dat_handle == b);
+	CHECK_EQ_INT(event.event_data.asynch_error_event_data.reason, DAT_EP_TRANSFER_TO_ERROR);
+	CHECK_EMPTY(w.async);
+	/* its note has not become one of the queue's own */
+	for (int i = 0; i < many; i++)
+		datp_srq_low(srq);
+	for (DAT_COUNT i = 0; i < param.evd_qlen; i++)
+		world_expect(w.async, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	CHECK_EMPTY(w.async);
+}
+
+static struct datp_evd *shared; /* the async EVD of an IA that is not the EVD's */
+static int queued_then;
+static void (*evd_free_then)(struct datp_evd *evd);
+
+/* The IA of `shared` is being closed, and its first EVD, which is another one, is freed. */
+static void look_at_shared(struct datp_evd *evd)
+{
+	if (queued_then < 0)
+		queued_then = (int)atomic_load(&shared->queued);
+	evd_free_then(evd);
+}
+
+static void an_ia_that_loses_its_async_queue_has_no_event_there(void)
+{
+	DAT_EVD_HANDLE async = world_evd(DAT_EVD_ASYNC_FLAG);
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 2 };
+	struct plugin *plugin = ia_priv(w.ia)->plugin;
+	DAT_IA_HANDLE owner = w.ia;
+	DAT_EP_ATTR ep_attr = { 0 };
+	char name[] = "loop0";
+
+	report_ends();
+	shared = async;
+	REQUIRE_DAT(DAT->psp_free_func(w.psp), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->ia_open_func(name, 8, &async, &w.ia), DAT_SUCCESS);
+	w.cr = world_evd(DAT_EVD_CR_FLAG);
+	w.conn = world_evd(DAT_EVD_CONNECTION_FLAG);
+	w.dto = world_evd(DAT_EVD_DTO_FLAG);
+	REQUIRE_DAT(DAT->pz_create_func(w.ia, &w.pz), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->psp_create_func(w.ia, WORLD_QUAL, w.cr, DAT_PSP_CONSUMER_FLAG, &w.psp), DAT_SUCCESS);
+	REQUIRE_DAT(DAT->srq_create_func(w.ia, w.pz, &attr, &srq), DAT_SUCCESS);
+	a = world_ep();
+	REQUIRE_DAT(DAT->ep_create_with_srq_func(w.ia, w.pz, w.dto, w.dto, w.conn, srq, &ep_attr, &b), DAT_SUCCESS);
+	world_pair(a, b);
+	end_pair();
+	REQUIRE_SOON(atomic_load(&shared->queued) == 1);
+
+	queued_then = -1;
+	evd_free_then = plugin->ops.evd_free;
+	plugin->ops.evd_free = look_at_shared;
+	CHECK_DAT(DAT->ia_close_func(owner, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK_EQ_INT(queued_then, 0);
+	CHECK_DAT(DAT->ep_reset_func(a), DAT_SUCCESS);
+	CHECK_DAT(DAT->ep_reset_func(b), DAT_SUCCESS);
+	world_pair(a, b);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(create_checks_its_arguments),
 	CHECK_TEST(query_tells_attributes_and_counts),
@@ -277,8 +381,11 @@ static const struct check_test tests[] = {
 	CHECK_TEST(free_waits_for_the_last_endpoint),
 	CHECK_TEST(resize_keeps_what_is_posted),
 	CHECK_TEST(low_watermark_is_checked_and_its_event_names_the_queue),
+	CHECK_TEST(a_freed_queue_leaves_no_event),
 	CHECK_TEST(an_endpoint_with_a_queue_wants_attributes_and_a_live_one),
 	CHECK_TEST(posts_of_one_thread_bias_the_lock_where_the_transport_does_without_it),
+	CHECK_TEST(the_end_of_an_endpoint_is_reported_though_the_async_queue_is_full),
+	CHECK_TEST(an_ia_that_loses_its_async_queue_has_no_event_there),
 	CHECK_END,
 };
 

@@ -65,14 +65,15 @@ static void queue_event_locked(struct datp_ep *ep, struct conn_note *note, DAT_E
 
 /*
  * Programs of DAT 2.0 wait for this event before they free such an endpoint: it says that the
- * endpoint takes no more receives of the SRQ. EP lock held.
+ * endpoint takes no more receives of the SRQ. So it must not get lost, and has its note in the endpoint. That is not queued:
+ * it was removed by the reset without which there is no further connection. EP lock held.
  */
 static void queue_srq_end_locked(struct datp_ep *ep, DAT_EVENT_NUMBER number)
 {
 	bool ended = number == DAT_CONNECTION_EVENT_DISCONNECTED || number == DAT_CONNECTION_EVENT_BROKEN;
 
 	if (ep->srq && ended && ia_priv(ep->obj.ia)->plugin->edge->srq_end_is_error)
-		evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, &ep->obj, DAT_EP_TRANSFER_TO_ERROR);
+		evd_post_srq_end(ep->obj.ia, &ep_priv(ep)->srq_end);
 }
 
 /* Poll locks held, which this releases. */

@@ -77,6 +77,7 @@ struct cr_note {
 struct cr_priv {
 	struct cr_note note;
 	struct datp_evd *evd;	/* where the event was queued; may have been freed, see cr_end() */
+	bool answering;		/* a thread answers it (IA lock) */
 };
 
 static inline struct cr_priv *cr_priv(struct datp_cr *cr)

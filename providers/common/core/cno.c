@@ -8,6 +8,8 @@
  * find no trigger sleep again. A waiter is counted in the CNO's `users`, so the CNO cannot be freed
  * while a thread waits.
  */
+#include <sched.h>
+
 #include "evd.h"
 #include "providers/common/base/cancel.h"
 #include "providers/common/base/futex.h"
@@ -97,6 +99,14 @@ void cno_set_agent(struct datp_cno *cno, struct cno_agent agent)
 {
 	datp_lock(&cno->lock);
 	cno->agent = agent;
+	/*
+	 * The program takes its agent away, and with it what the agent uses: a call that is due and has not begun is not made. The
+	 * new agent, if there is one, gets it.
+	 */
+	if (cno->due.call && (cno->due.call != agent.call || cno->due.data != agent.data)) {
+		cno->due = agent;
+		cno->agent = no_agent;
+	}
 	datp_unlock(&cno->lock);
 }
 
@@ -370,7 +380,7 @@ enum datp_err cno_wait(DAT_CNO_HANDLE handle, uint32_t timeout, struct datp_evd 
 
 /* ------------------------------------------------------------------ the end */
 
-/* The CNO has been retired: no thread is about to use it any more. */
+/* The CNO has been retired. If its IA is closed, threads may wait on it, or be about to. */
 static void cno_end(struct datp_cno *cno)
 {
 	bool call, has_fd;
@@ -383,6 +393,9 @@ static void cno_end(struct datp_cno *cno)
 	datp_unlock(&cno->lock);
 	cno_wake_waiters(cno);
 	futex_await_zero(&cno->waiters);
+	/* One that is about to wait is counted as a user already. It finds the CNO dead, and does not sleep. */
+	while (atomic_load_explicit(&cno->obj.users, memory_order_acquire))
+		sched_yield();
 	/*
 	 * The unlock is the last thing that a leaving waiter does: once this lock is taken, the
 	 * waiter has left.
@@ -402,7 +415,7 @@ enum datp_err cno_free(struct datp_cno *cno)
 
 	if (err)
 		return err;
-	/* The consumer knows that the CNO goes, so the agent gets no call. */
+	/* The consumer knows that the CNO goes, so the agent gets no call, not even one that is due. */
 	if (cno_fd(cno) < 0)
 		cno_set_agent(cno, no_agent);
 	cno_end(cno);
@@ -430,6 +443,12 @@ enum datp_err evd_modify_cno(struct datp_evd *evd, DAT_CNO_HANDLE handle)
 			return DATP_ERR_HANDLE_CNO;
 	}
 	datp_lock(&priv->lock);
+	if (evd_is_over_locked(evd)) {
+		/* another thread frees it, which is the consumer's error; nobody would take it off the CNO again */
+		datp_unlock(&priv->lock);
+		obj_drop(cno);
+		return DATP_ERR_HANDLE_EVD_REQUEST;
+	}
 	old = priv->cno;
 	if (old) {
 		triggers = cno_untold(old, evd);

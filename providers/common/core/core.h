@@ -233,6 +233,8 @@ void evd_destroy(struct datp_evd *evd);
  */
 void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about,
 		    int32_t reason);
+/* Removes the asynchronous errors about an object from the IA's async EVD, if it has one. No lock after SRQ held. */
+void evd_purge_async(struct datp_ia *ia, const struct datp_obj *about);
 
 /* Waiters return a NULL EVD, and have left when this returns. */
 void cno_destroy(struct datp_cno *cno);

@@ -4,6 +4,7 @@
  * after which the handle is invalid. If a connection request ends for another reason (the IA is closed, its
  * event is lost), it is rejected first.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,31 @@ DATP_API enum datp_err datp_cm_request(struct datp_sp *sp, const struct datp_cm_
 
 /* ------------------------------------------------------------------ answers */
 
+/* Claims the right to answer a request. Returns false if another thread has it, or has answered. */
+static bool answer_claim(struct datp_cr *cr)
+{
+	struct ia_priv *ia = ia_priv(cr->obj.ia);
+	bool mine;
+
+	datp_lock(&ia->lock);
+	/* relaxed: it changes under the lock */
+	mine = atomic_load_explicit(&cr->obj.tag, memory_order_relaxed) == DATP_TAG(DATP_CR) && !cr_priv(cr)->answering;
+	if (mine)
+		cr_priv(cr)->answering = true;
+	datp_unlock(&ia->lock);
+	return mine;
+}
+
+/* The answer has failed, so the request stays. */
+static void answer_undo(struct datp_cr *cr)
+{
+	struct ia_priv *ia = ia_priv(cr->obj.ia);
+
+	datp_lock(&ia->lock);
+	cr_priv(cr)->answering = false;
+	datp_unlock(&ia->lock);
+}
+
 /* The CR has been retired, and its endpoint has been taken care of. */
 static void cr_end(struct datp_cr *cr)
 {
@@ -253,8 +279,8 @@ static enum ep_cause accept_refused(int from)
 	}
 }
 
-enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pdata,
-			uint32_t pdata_len)
+/* Accepts a request that has been claimed. */
+static enum datp_err accept_claimed(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pdata, uint32_t pdata_len)
 {
 	unsigned int allowed;
 	struct datp_ep *ep;
@@ -290,13 +316,25 @@ enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pd
 	return DATP_OK;
 }
 
+enum datp_err cr_accept(struct datp_cr *cr, DAT_EP_HANDLE handle, const void *pdata, uint32_t pdata_len)
+{
+	enum datp_err err;
+
+	if (!answer_claim(cr))
+		return DATP_ERR_HANDLE_CR;
+	err = accept_claimed(cr, handle, pdata, pdata_len);
+	if (err)
+		answer_undo(cr);
+	return err;
+}
+
 enum datp_err cr_reject(struct datp_cr *cr, const void *pdata, uint32_t pdata_len)
 {
-	enum datp_err err = obj_retire(cr, true, DATP_OK, DATP_ERR_HANDLE_CR);
 	const struct datp_ops *ops = cr->obj.ia->ops;
 
-	if (err)
-		return err;
+	if (!answer_claim(cr))
+		return DATP_ERR_HANDLE_CR;
+	obj_retire(cr, true, DATP_OK, DATP_OK);
 	ia_count(cr->obj.ia, COUNT_REJECTS);
 	if (pdata_len)
 		ops->cr_reject_with(cr, pdata, pdata_len);
@@ -309,7 +347,9 @@ enum datp_err cr_reject(struct datp_cr *cr, const void *pdata, uint32_t pdata_le
 
 void cr_destroy(struct datp_cr *cr)
 {
-	cr_reject(cr, NULL, 0);
+	/* else a thread is answering it, which is an error of a program that closes its IA, and does not take long */
+	if (cr_reject(cr, NULL, 0))
+		sched_yield();
 }
 
 static enum datp_err fill_by_move(struct datp_cr *cr, void *arg)
@@ -317,7 +357,8 @@ static enum datp_err fill_by_move(struct datp_cr *cr, void *arg)
 	return cr->obj.ia->ops->cr_move(arg, cr);
 }
 
-enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual)
+/* Hands off a request that has been claimed. */
+static enum datp_err handoff_claimed(struct datp_cr *cr, uint64_t qual)
 {
 	struct datp_ia *ia = cr->obj.ia;
 	struct datp_cm_arrival again = {
@@ -344,4 +385,16 @@ enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual)
 	give_ep_back(cr);
 	cr_release(cr);
 	return DATP_OK;
+}
+
+enum datp_err cr_handoff(struct datp_cr *cr, uint64_t qual)
+{
+	enum datp_err err;
+
+	if (!answer_claim(cr))
+		return DATP_ERR_HANDLE_CR;
+	err = handoff_claimed(cr, qual);
+	if (err)
+		answer_undo(cr);
+	return err;
 }

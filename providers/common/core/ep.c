@@ -239,6 +239,10 @@ static void init_notes(struct datp_ep *ep)
 
 	priv->established.node.kind = priv->ended.node.kind = NODE_CONN;
 	priv->established.ep = priv->ended.ep = ep;
+	priv->srq_end.node.kind = NODE_SRQ_END;
+	priv->srq_end.node.number = DAT_ASYNC_ERROR_EP_BROKEN;
+	priv->srq_end.about = ep;
+	priv->srq_end.reason = DAT_EP_TRANSFER_TO_ERROR;
 	priv->give_up = NO_DEADLINE;
 }
 

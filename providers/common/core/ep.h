@@ -35,6 +35,8 @@ struct ep_priv {
 	_Atomic uint64_t connects, disconnects; /* calls that have begun an attempt, and ended a connection */
 	/* the events of a connection, at most one of each kind (EVD lock once queued) */
 	struct conn_note established, ended;
+	/* the asynchronous error about its end, queued while the endpoint is DISCONNECTED only (EVD lock once queued) */
+	struct evd_note srq_end;
 	struct datp_timer timer; /* of the attempt to connect, and then of an end that is put off */
 	struct {
 		enum ep_cause cause;
@@ -215,7 +217,7 @@ void ep_poll_lock(struct datp_ep *ep);
  */
 bool ep_poll_try(struct datp_ep *ep);
 void ep_poll_unlock(struct datp_ep *ep);
-/* Removes all its queued events, and forgets all its operations. Poll locks held. */
+/* Removes all its queued events, asynchronous errors too, and forgets all its operations. Poll locks held. */
 void ep_purge(struct datp_ep *ep);
 
 /* ------------------------------------------------------------------ post.c */

@@ -179,6 +179,8 @@ void ep_purge(struct datp_ep *ep)
 		if (evds[i])
 			evd_purge_ep(evds[i], ep);
 	datp_lock(&ep->lock);
+	/* with the lock, because a provider may report an error with it */
+	evd_purge_async(ep->obj.ia, &ep->obj);
 	if (ep_priv(ep)->loan && ep_conn_evd_locked(ep))
 		evd_purge_ep(ep_conn_evd_locked(ep), ep);
 	if (ep->srq)

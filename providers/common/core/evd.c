@@ -270,11 +270,17 @@ enum datp_err evd_resize(struct datp_evd *evd, int32_t asked)
 		return err;
 	}
 	datp_lock(&priv->lock);
-	if (store)
+	if (evd_is_over_locked(evd))
+		/* it is being freed meanwhile, which is the consumer's error */
+		err = DATP_ERR_HANDLE_EVD_REQUEST;
+	else if (store)
 		store_add_locked(priv, store, more);
-	priv->qlen = qlen;
+	if (!err)
+		priv->qlen = qlen;
 	datp_unlock(&priv->lock);
-	return DATP_OK;
+	if (err)
+		free(store);
+	return err;
 }
 
 /* ------------------------------------------------------------------ the end */
@@ -317,9 +323,10 @@ static void evd_end(struct datp_evd *evd)
 	datp_unlock(&priv->lock);
 	evd_wake_waiter(evd);
 	futex_await_zero(&evd->waiter);
+	futex_await_zero(&priv->wakers);
 	/*
-	 * The unlock is the last thing that a leaving waiter does: once this lock is taken, the
-	 * waiter has left.
+	 * The unlock is the last thing that a leaving waiter does, or a thread that has woken it: once this lock is taken, they
+	 * have left.
 	 */
 	datp_lock(&priv->lock);
 	datp_unlock(&priv->lock);
@@ -327,6 +334,7 @@ static void evd_end(struct datp_evd *evd)
 	datp_lock(&evd->poll_lock);
 	priv->gone = true;
 	datp_unlock(&evd->poll_lock);
+	datp_timer_cancel(evd->obj.ia, &priv->arm_timer);
 	if (cno)
 		agent = cno_detach(cno, evd, true);
 	discard(evd);
@@ -385,12 +393,15 @@ enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer)
 	struct evd_priv *priv = evd_priv(evd);
 	struct evd_wakeup wakeup = { 0 };
 	struct evd_note *note = NULL;
+	bool over;
 
 	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
 		return DATP_ERR_PARAM;
 	datp_lock(&priv->lock);
+	/* another thread frees the EVD, which is the consumer's error: its notes are gone, or about to go */
+	over = evd_is_over_locked(evd);
 	/* relaxed: it changes under the lock */
-	if (atomic_load_explicit(&evd->queued, memory_order_relaxed) < priv->qlen)
+	if (!over && atomic_load_explicit(&evd->queued, memory_order_relaxed) < priv->qlen)
 		note = note_take_locked(priv);
 	if (note) {
 		note->node.kind = NODE_SOFT;
@@ -399,9 +410,39 @@ enum datp_err evd_post_soft(struct datp_evd *evd, void *pointer)
 		evd_append_locked(evd, &note->node);
 		evd_notify_locked(evd, &wakeup);
 	}
-	datp_unlock(&priv->lock);
-	evd_wake(evd, &wakeup, false);
+	if (wakeup.waiter) {
+		/* The waiter may find the event by itself, and free the EVD. */
+		evd_wake_held_unlock(evd);
+	} else {
+		datp_unlock(&priv->lock);
+		evd_wake(evd, &wakeup, false);
+	}
+	if (over)
+		return DATP_ERR_HANDLE_EVD_REQUEST;
 	return note ? DATP_OK : DATP_ERR_QUEUE_FULL;
+}
+
+static void count_async(struct datp_ia *ia, DAT_EVENT_NUMBER number)
+{
+	ia_count(ia, COUNT_ASYNC);
+	if (number == DAT_ASYNC_ERROR_EP_BROKEN)
+		ia_count(ia, COUNT_ASYNC_EP);
+	else if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
+		ia_count(ia, COUNT_ASYNC_EVD);
+}
+
+static void say_lost(void *ia)
+{
+	core_log(2, "%s: asynchronous errors are lost, because its asynchronous EVD is full; take the events of that EVD, or open "
+		 "the adapter with a larger async_evd_min_qlen",
+		 ((struct datp_ia *)ia)->name);
+}
+
+/* An asynchronous error has found no note. The caller may hold an EP lock, so the service thread logs it. */
+static void async_lost(struct datp_ia *ia)
+{
+	if (log_once(2, "async lost", &ia, sizeof(ia)) && datp_loop_call(ia, say_lost, ia))
+		say_lost(ia);
 }
 
 void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj *about,
@@ -413,12 +454,9 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 	struct evd_priv *priv;
 	struct datp_evd *evd;
 	DAT_HANDLE shown = about == &ia->obj ? ia_shown(ia) : (DAT_HANDLE)about;
+	bool lost = false;
 
-	ia_count(ia, COUNT_ASYNC);
-	if (number == DAT_ASYNC_ERROR_EP_BROKEN)
-		ia_count(ia, COUNT_ASYNC_EP);
-	else if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
-		ia_count(ia, COUNT_ASYNC_EVD);
+	count_async(ia, number);
 	/* The lock keeps the EVD from being freed until the waking is done. */
 	datp_lock(&ia_part->async_lock);
 	evd = ia_part->async_evd;
@@ -434,11 +472,68 @@ void evd_post_async(struct datp_ia *ia, DAT_EVENT_NUMBER number, struct datp_obj
 		note->reason = reason;
 		evd_append_locked(evd, &note->node);
 		evd_notify_locked(evd, &wakeup);
-	} else {
-		priv->lost++;
 	}
+	lost = !note;
 	datp_unlock(&priv->lock);
 	evd_wake(evd, &wakeup, true);
 unlock:
 	datp_unlock(&ia_part->async_lock);
+	if (lost)
+		async_lost(ia);
+}
+
+void evd_post_srq_end(struct datp_ia *ia, struct evd_note *note)
+{
+	struct ia_priv *ia_part = ia_priv(ia);
+
+	count_async(ia, note->node.number);
+	/* The lock keeps the EVD from being freed. */
+	datp_lock(&ia_part->async_lock);
+	if (ia_part->async_evd)
+		evd_post(ia_part->async_evd, &note->node, true);
+	datp_unlock(&ia_part->async_lock);
+}
+
+/* Removes the notes that are of `what`, as `is_of` says. The EVD is not freed meanwhile. */
+static void purge_notes(struct datp_evd *evd, bool (*is_of)(const struct datp_node *node, const void *what), const void *what)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	struct datp_node **at = &priv->first;
+
+	datp_lock(&priv->lock);
+	while (*at)
+		if (is_of(*at, what))
+			evd_note_give_locked(priv, (struct evd_note *)evd_unlink_locked(evd, at));
+		else
+			at = &(*at)->next;
+	datp_unlock(&priv->lock);
+}
+
+static bool is_error_about(const struct datp_node *node, const void *about)
+{
+	bool is_error = node->kind == NODE_ASYNC || node->kind == NODE_SRQ_END;
+
+	return is_error && ((const struct evd_note *)node)->about == about;
+}
+
+void evd_purge_async(struct datp_ia *ia, const struct datp_obj *about)
+{
+	struct ia_priv *ia_part = ia_priv(ia);
+
+	datp_lock(&ia_part->async_lock);
+	if (ia_part->async_evd)
+		purge_notes(ia_part->async_evd, is_error_about, about);
+	datp_unlock(&ia_part->async_lock);
+}
+
+static bool is_srq_end_in(const struct datp_node *node, const void *ia)
+{
+	const struct evd_note *note = (const struct evd_note *)node;
+
+	return node->kind == NODE_SRQ_END && ((const struct datp_obj *)note->about)->ia == ia;
+}
+
+void evd_purge_srq_ends(struct datp_evd *evd, const struct datp_ia *ia)
+{
+	purge_notes(evd, is_srq_end_in, ia);
 }

@@ -4,7 +4,7 @@
  *
  * An EVD is a list of nodes which are embedded in the objects that the events are about: a posted
  * operation, an endpoint, a connection request, or a note from the EVD's own store (software and asynchronous events, and the
- * events that freed endpoints leave in DAT 2.0). So queueing never allocates and never overflows, except for notes.
+ * events that freed endpoints leave in DAT 2.0). So queueing never allocates and never overflows, except for notes of the store.
  */
 #ifndef EVD_H
 #define EVD_H
@@ -14,18 +14,19 @@
 
 /* ------------------------------------------------------------------ nodes */
 
-enum node_kind { NODE_DTO, NODE_CONN, NODE_CR, NODE_SOFT, NODE_ASYNC, NODE_LEFT };
+enum node_kind { NODE_DTO, NODE_CONN, NODE_CR, NODE_SOFT, NODE_ASYNC, NODE_LEFT, NODE_SRQ_END };
 
 enum { NODE_QUEUED = 1 };	/* datp_node.flags: the node is on a list (EVD lock) */
 
 /*
  * A software or asynchronous event, or one of a connection whose endpoint has been freed. From the EVD's store, to which it returns
- * when it is taken.
+ * when it is taken; except SRQ_END, the asynchronous error about the end of an endpoint with an SRQ, which is embedded in that
+ * endpoint.
  */
 struct evd_note {
 	struct datp_node node;
-	void *about;		/* SOFT: the consumer's pointer; ASYNC, LEFT: the object's handle */
-	int32_t reason;		/* ASYNC */
+	void *about;		/* SOFT: the consumer's pointer; others: the object's handle */
+	int32_t reason;		/* ASYNC, SRQ_END */
 };
 
 struct evd_store {
@@ -65,8 +66,6 @@ struct evd_priv {
 	/* where completions are inserted that are being moved to the list: before what has been queued since; or NULL */
 	struct datp_node **drain_at;
 	uint32_t crs;			/* connection requests on the list */
-	/* asynchronous events that were dropped because there was no note */
-	uint32_t lost;
 	struct evd_note *spare;		/* unused notes, through node.next */
 	struct evd_note *left_spare;	/* those that were made for events LEFT */
 	uint32_t left;			/* how many were made for these: qlen at most */
@@ -79,9 +78,11 @@ struct evd_priv {
 	bool gone; /* poll lock: the transport's queue must not be accessed any more */
 	bool notified;			/* a notifying event has come since the wait began */
 	uint32_t threshold;		/* of the waiter */
+	_Atomic uint32_t wakers;	/* threads that wake the waiter, without the lock; changed under the lock */
 	/* the waiter has checked the queue, and sleeps; set under the EVD lock */
 	_Atomic bool asleep;
 	_Atomic uint32_t own_bell; /* what `bell` points to unless the transport says otherwise */
+	struct datp_timer arm_timer;	/* set while an arming is owed; not once the EVD is dead */
 	struct loan *loans;		/* to endpoints of other IAs (the loans lock) */
 	struct datp_cno *cno;		/* with a reference */
 	/* CNO lock of `cno`: */
@@ -93,6 +94,17 @@ struct evd_priv {
 static inline struct evd_priv *evd_priv(struct datp_evd *evd)
 {
 	return OBJ_PRIV(struct evd_priv, evd);
+}
+
+/*
+ * Whether the EVD is being freed, or its place is not published again yet. It is an error of the program that it calls a function
+ * for the EVD meanwhile, and the function must change nothing. EVD lock.
+ */
+static inline bool evd_is_over_locked(const struct datp_evd *evd)
+{
+	/* relaxed: a program that frees the EVD meanwhile may get either result */
+	return atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) != DATP_TAG(DATP_EVD) ||
+	       OBJ_PRIV(const struct evd_priv, evd)->dead;
 }
 
 /* The threads to wake once the EVD lock is released. */
@@ -108,6 +120,7 @@ void evd_append_locked(struct datp_evd *evd, struct datp_node *node);
 struct datp_node *evd_unlink_locked(struct datp_evd *evd, struct datp_node **at);
 /* Finds whom an event that has just been queued wakes: adds to *wakeup, for evd_wake(). */
 void evd_notify_locked(struct datp_evd *evd, struct evd_wakeup *wakeup);
+/* Returns a note that has been taken from the list to its store, if it is from one. */
 void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note);
 
 /*
@@ -121,6 +134,10 @@ void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify);
 void evd_unpost(struct datp_evd *evd, struct datp_node *node);
 /* Removes the queued events of an endpoint. The poll lock is held if the endpoint has completions on the EVD. */
 void evd_purge_ep(struct datp_evd *evd, const struct datp_ep *ep);
+/* Queues the embedded note of an endpoint, which is not queued, on the IA's async EVD, if it has one. No lock after SRQ held. */
+void evd_post_srq_end(struct datp_ia *ia, struct evd_note *note);
+/* Removes the embedded notes of the endpoints of an IA from its async EVD, which the IA gives up. Async lock. */
+void evd_purge_srq_ends(struct datp_evd *evd, const struct datp_ia *ia);
 /*
  * Makes the queued events about an endpoint's connection independent of the endpoint, which is being freed. This is its EVD for
  * them, and nothing queues more.
@@ -130,10 +147,15 @@ void evd_keep_events(struct datp_evd *evd, struct datp_ep *ep);
 void evd_drain_locked(struct datp_evd *evd);
 /* The same if there may be completions; takes the poll lock. */
 void evd_progress(struct datp_evd *evd);
-/* Arms the transport for new completions if there is a CNO. No lock held. */
+/*
+ * Arms the transport for new completions if there is a CNO; if ever more completions come, the service thread does so later. No
+ * lock held.
+ */
 void evd_rearm(struct datp_evd *evd);
 /* Wakes the EVD's waiter so that it checks again. EVD lock not held. */
 void evd_wake_waiter(struct datp_evd *evd);
+/* Releases the EVD lock, and then wakes the waiter. The EVD is not freed before this returns. */
+void evd_wake_held_unlock(struct datp_evd *evd);
 
 /*
  * A stream of events from an endpoint or service point begins or ends. Returns false if it cannot

@@ -17,6 +17,8 @@
 
 #include "ep.h"
 #include "evd_take.h"
+#include "providers/common/base/bias.h"
+#include "providers/common/base/futex.h"
 #include "providers/common/base/notify.h"
 
 enum { DRAIN_BATCH = 16 };
@@ -106,6 +108,23 @@ void evd_wake(struct datp_evd *evd, const struct evd_wakeup *wakeup, bool soon)
 		cno_call_agent(wakeup->cno);
 }
 
+void evd_wake_held_unlock(struct datp_evd *evd)
+{
+	struct evd_priv *priv = evd_priv(evd);
+	bool awaited;
+
+	/* relaxed, both: it changes under the lock, which the thread that frees the EVD takes after it has seen 0 */
+	atomic_fetch_add_explicit(&priv->wakers, 1, memory_order_relaxed);
+	datp_unlock(&priv->lock);
+	evd_wake_waiter(evd);
+	datp_lock(&priv->lock);
+	awaited = atomic_fetch_sub_explicit(&priv->wakers, 1, memory_order_relaxed) == 1 && priv->dead;
+	datp_unlock(&priv->lock);
+	if (awaited)
+		/* perhaps the memory is another object's already, whose waiters then wake for nothing */
+		futex_wake(&priv->wakers, false);
+}
+
 void evd_post(struct datp_evd *evd, struct datp_node *node, bool notify)
 {
 	struct evd_priv *priv = evd_priv(evd);
@@ -165,6 +184,8 @@ void evd_note_give_locked(struct evd_priv *priv, struct evd_note *note)
 {
 	struct evd_note **list = note->node.kind == NODE_LEFT ? &priv->left_spare : &priv->spare;
 
+	if (note->node.kind == NODE_SRQ_END)
+		return;
 	note->node.next = *list ? &(*list)->node : NULL;
 	*list = note;
 }
@@ -302,14 +323,20 @@ static bool poll_take(struct datp_evd *evd)
 	return true;
 }
 
-/* Returns false if take() does not take the poll lock. */
+/*
+ * How often a queue is armed in one call, if each time more has come. A peer may fill the queue as fast as it is emptied, or make
+ * it look so, and a program's call is to return, and the service thread to serve others. Then a timer arms it.
+ */
+enum { ARM_ROUNDS = 16, ARM_AGAIN_US = 1000 };
+
+/* Returns false if take() does not take the poll lock, or if more has come each time. */
 static bool rearm(struct datp_evd *evd, bool (*take)(struct datp_evd *evd))
 {
 	struct evd_priv *priv = evd_priv(evd);
 
 	if (!evd->has_cq)
 		return true;
-	for (;;) {
+	for (int round = 0; round < ARM_ROUNDS; round++) {
 		bool wanted, solicited, more = false;
 
 		datp_lock(&priv->lock);
@@ -328,11 +355,37 @@ static bool rearm(struct datp_evd *evd, bool (*take)(struct datp_evd *evd))
 		if (!more)
 			return true;
 	}
+	return false;
+}
+
+static bool poll_try(struct datp_evd *evd)
+{
+	return datp_bias_trylock(&evd->poll_lock);
+}
+
+static void arm_later(struct datp_evd *evd);
+
+/* Service thread. It does not wait for a thread that a peer may hold up. */
+static void arm_again(void *arg)
+{
+	if (!rearm(arg, poll_try))
+		arm_later(arg);
+}
+
+static void arm_later(struct datp_evd *evd)
+{
+	struct evd_priv *priv = evd_priv(evd);
+
+	datp_lock(&priv->lock);
+	if (!priv->dead)
+		datp_timer_set_by(evd->obj.ia, &priv->arm_timer, datp_clock_us() + ARM_AGAIN_US, arm_again, evd);
+	datp_unlock(&priv->lock);
 }
 
 void evd_rearm(struct datp_evd *evd)
 {
-	(void)rearm(evd, poll_take);
+	if (!rearm(evd, poll_take))
+		arm_later(evd);
 }
 
 DATP_API bool datp_evd_notify_by(struct datp_evd *evd, bool (*take)(struct datp_evd *evd))
@@ -346,5 +399,6 @@ DATP_API bool datp_evd_notify_by(struct datp_evd *evd, bool (*take)(struct datp_
 
 DATP_API void datp_evd_notify(struct datp_evd *evd)
 {
-	(void)datp_evd_notify_by(evd, poll_take);
+	if (!datp_evd_notify_by(evd, poll_take))
+		arm_later(evd);
 }

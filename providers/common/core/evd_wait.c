@@ -30,9 +30,8 @@ static enum datp_err enter(struct wait *wait)
 	enum datp_err err = DATP_OK;
 
 	datp_lock(&priv->lock);
-	/* relaxed, both: `waiter` changes under this lock; a program that frees the EVD meanwhile may get either result */
-	if (atomic_load_explicit(&evd->obj.tag, memory_order_relaxed) != DATP_TAG(DATP_EVD) ||
-	    priv->dead)
+	/* relaxed, all: `waiter` changes under this lock */
+	if (evd_is_over_locked(evd))
 		err = DATP_ERR_HANDLE_EVD_REQUEST;
 	else if (wait->threshold > priv->qlen)
 		err = DATP_ERR_BAD_THRESHOLD;
@@ -238,9 +237,15 @@ enum datp_err evd_set_waitable(struct datp_evd *evd, bool on)
 	struct evd_priv *priv = evd_priv(evd);
 
 	datp_lock(&priv->lock);
+	if (evd_is_over_locked(evd)) {
+		datp_unlock(&priv->lock);
+		return DATP_ERR_HANDLE_EVD_REQUEST;
+	}
 	priv->unwaitable = !on;
-	datp_unlock(&priv->lock);
-	if (!on)
-		evd_wake_waiter(evd);
+	if (on)
+		datp_unlock(&priv->lock);
+	else
+		/* A thread that finds the EVD unwaitable may free it. */
+		evd_wake_held_unlock(evd);
 	return DATP_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns open IAs. Invariant: an IA is on core.ias from before its transport is opened until after it
+ * Owns open IAs. Invariant: an IA is on core.ias from when its transport has been opened, before it is published, until after that
  * is closed, and once `closing` is set nothing is published on it any more.
  */
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "diag.h"
 #include "duties.h"
 #include "providers/common/base/lmr_table.h"
+#include <datp/fork.h>
 
 uint32_t ia_limit(struct datp_ia *ia, enum datp_type type, enum datp_err *err)
 {
@@ -103,19 +104,53 @@ static enum datp_err async_make(struct datp_ia *ia, int32_t qlen, struct datp_ev
 	return obj_hold(ia, *evd, DATP_EVD) ? DATP_OK : DATP_ERR_INTERNAL;
 }
 
+static bool is_closing(struct datp_ia *ia)
+{
+	bool closing;
+
+	datp_lock(&ia_priv(ia)->lock);
+	closing = ia_priv(ia)->closing;
+	datp_unlock(&ia_priv(ia)->lock);
+	return closing;
+}
+
+/*
+ * Gives the IA, which is listed, its async EVD. It may be another IA's, which another thread closes abruptly meanwhile: that marks
+ * its IA as closing first, and then goes through the list to take the EVD away from others.
+ */
+static enum datp_err async_set(struct datp_ia *ia, struct datp_evd *evd)
+{
+	enum datp_err err = DATP_OK;
+
+	datp_lock(&core.lock);
+	if (evd && (!obj_get(NULL, evd, DATP_EVD) || is_closing(evd->obj.ia)))
+		err = DATP_ERR_HANDLE_EVD_ASYNC;
+	datp_lock(&ia_priv(ia)->async_lock);
+	ia_priv(ia)->async_evd = err ? NULL : evd;
+	datp_unlock(&ia_priv(ia)->async_lock);
+	datp_unlock(&core.lock);
+	return err;
+}
+
 static void transport_close(struct datp_ia *ia)
 {
 	struct ia_priv *priv = ia_priv(ia);
+	struct loop *loop = priv->loop;
+	struct datp_fork_own own;
 
-	loop_stop(priv->loop);
+	loop_stop(loop);
 	ia->ops->ia_close(ia);
 	if (lmr_table_of(ia))
 		lmr_table_fini(lmr_table_of(ia));
 	allow_hide(ia);
 	free(priv->edge_part);
 	priv->edge_part = NULL;
-	loop_destroy(priv->loop);
+	/* The process does not fork in between: a child closes the descriptors of the loops that it finds. */
+	datp_fork_hold(&own);
 	priv->loop = NULL;
+	loop_forget(loop);
+	datp_fork_release(&own);
+	loop_destroy(loop);
 	rmr_spares_free(ia);
 }
 
@@ -221,9 +256,11 @@ enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async
 		if (err)
 			goto close_transport;
 	}
-	datp_lock(&ia_priv(ia)->async_lock);
-	ia_priv(ia)->async_evd = evd;
-	datp_unlock(&ia_priv(ia)->async_lock);
+	err = async_set(ia, evd);
+	if (err) {
+		evd = NULL; /* nothing waits for this reference to be dropped, and the memory may be another EVD's */
+		goto close_transport;
+	}
 	err = obj_publish(ia);
 	if (err)
 		goto destroy_async;
@@ -282,6 +319,8 @@ static enum datp_err close_begin(struct datp_ia *ia, bool graceful)
 
 static void async_detach_locked(struct ia_priv *priv)
 {
+	/* Endpoints of this IA may be freed before the EVD is emptied, and would not remove their errors any more. */
+	evd_purge_srq_ends(priv->async_evd, priv->ia);
 	obj_drop(priv->async_evd);
 	priv->async_evd = NULL;
 }

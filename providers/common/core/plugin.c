@@ -27,7 +27,8 @@ static void after_fork_in_child(void)
 	sp_forget_all();
 	log_forget();
 	for (struct ia_priv *ia = core.ias; ia; ia = ia->next)
-		loop_forget(ia->loop);
+		if (ia->loop) /* else it is being closed */
+			loop_forget(ia->loop);
 	core.ias = NULL;
 	for (struct plugin *plugin = core.plugins; plugin; plugin = plugin->next)
 		plugin->opens = 0;

@@ -186,6 +186,8 @@ static void srq_end(struct datp_srq *srq)
 	datp_bias_fini(&srq_priv(srq)->bias, &srq->lock);
 	store = stores_take(srq);
 	srq->obj.ia->ops->srq_free(srq);
+	/* from here on the provider reports nothing about it */
+	evd_purge_async(srq->obj.ia, &srq->obj);
 	while (store) {
 		struct srq_store *next = store->next;
 

@@ -10,10 +10,13 @@
 
 /* ------------------------------------------------------------------ events */
 
-/* Returns true for a receive whose message has invalidated an RMR. */
-static bool has_invalidated(const struct datp_wqe *wqe)
+/*
+ * Returns true for a receive that is told as a success, and whose message has this flag. One that took a message before its
+ * connection was established is flushed if the attempt fails, and keeps the flag.
+ */
+static bool has_taken(const struct datp_wqe *wqe, uint8_t flag)
 {
-	return wqe->op == DATP_RECV && wqe->post_flags & DATP_WQE_INVALIDATED;
+	return wqe->op == DATP_RECV && wqe->status == DAT_DTO_SUCCESS && wqe->post_flags & flag;
 }
 
 /* Returns the kind of an operation of the extensions, of which a receive is one if it took immediate data; or -1. */
@@ -21,7 +24,9 @@ static int extension(const struct datp_wqe *wqe)
 {
 	switch (wqe->op) {
 	case DATP_RECV:
-		return has_invalidated(wqe) ? -1 : (int)DAT20_IB_RDMA_WRITE_IMMED_DATA;
+		return has_taken(wqe, DATP_WQE_INVALIDATED) || !has_taken(wqe, DATP_WQE_IMMEDIATE) ?
+			       -1 :
+			       (int)DAT20_IB_RDMA_WRITE_IMMED_DATA;
 	case DATP_WRITE_IMM:
 		return DAT20_IB_RDMA_WRITE_IMMED;
 	case DATP_CMP_SWAP:
@@ -62,7 +67,7 @@ static DAT20_DTOS operation(const struct datp_wqe *wqe)
 	case DATP_READ_RMR:
 		return DAT20_DTO_RDMA_READ;
 	default:
-		return has_invalidated(wqe) ? DAT20_DTO_RECEIVE_WITH_INVALIDATE : DAT20_DTO_RECEIVE;
+		return has_taken(wqe, DATP_WQE_INVALIDATED) ? DAT20_DTO_RECEIVE_WITH_INVALIDATE : DAT20_DTO_RECEIVE;
 	}
 }
 
@@ -88,7 +93,7 @@ DATP_API void datp_wqe_event20_other(const struct datp_wqe *wqe, struct datp_evd
 	dto->status = (DAT20_DTO_COMPLETION_STATUS)wqe->status;
 	dto->transfered_length = dat20_length(wqe->len);
 	dto->operation = operation(wqe);
-	dto->rmr_context = has_invalidated(wqe) ? wqe->rmr_context : 0;
+	dto->rmr_context = has_taken(wqe, DATP_WQE_INVALIDATED) ? wqe->rmr_context : 0;
 	if (kind >= 0)
 		extend(wqe, kind, event);
 }

@@ -100,6 +100,8 @@ struct rdma_cqset {
 	bool armed;		  /* an event will come, or is in the channel (poll lock) */
 	bool armed_solicited;	  /* that event comes only for a solicited completion (poll lock) */
 	bool stopping;		  /* the watch must not be added any more (poll lock) */
+	/* the device is gone, so nothing comes through the channel any more. relaxed: a thread that looks too soon looks again */
+	_Atomic bool gone;
 	/*
 	 * A sleeper has seen the channel readable. relaxed: a hint between the sleeper and the same
 	 * thread's next call
@@ -204,6 +206,8 @@ struct rdma_conn {
 	bool busy;	    /* the service thread is handling one of its events (IA mutex) */
 	/* a worker thread is busy with it, or has a result that is not delivered yet (IA mutex) */
 	bool working;
+	bool told;	    /* the service thread is to deliver the result, and the worker is done (workers_lock) */
+	int result;	    /* of rdma_connect(): an errno, or 0 */
 	bool connecting;    /* the worker thread, `worker`, may be in rdma_connect (IA mutex) */
 	pthread_t worker;
 	struct timespec handshake; /* it is not cancelled before this time (IA mutex) */
@@ -315,6 +319,7 @@ struct rdma_ep {
 	int read_sge; /* the number of segments that one read of the device can have */
 	uint32_t unsignaled, signal_every; /* suppressed posts since the last signaled one, and their limit */
 	bool ready;			   /* receives go to the queue pair (EP lock) */
+	bool rtr_heard;			   /* the RTR message has been answered, and ESTABLISHED will follow (EP lock) */
 	bool over; /* the connection is over: posts are accepted and ignored (EP lock) */
 	uint8_t deferral; /* enum rdma_deferral (EP lock) */
 	bool up;   /* ESTABLISHED has been queued: completions may be shown (EP lock) */

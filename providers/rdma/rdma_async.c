@@ -114,7 +114,6 @@ void rdma_async_event(void *arg, uint32_t events)
 	struct rdma_ia *ia = arg;
 	struct ibv_async_event event;
 
-	(void)events;
 	while (!ibv_get_async_event(ia->verbs, &event)) {
 		handle(ia, &event);
 		/*
@@ -122,5 +121,10 @@ void rdma_async_event(void *arg, uint32_t events)
 		 * until here
 		 */
 		ibv_ack_async_event(&event);
+	}
+	if (rdma_is_gone(events)) {
+		datp_loop_del(ia->async_watch);
+		ia->async_watch = NULL;
+		rdma_device_lost(ia);
 	}
 }

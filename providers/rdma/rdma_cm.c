@@ -51,12 +51,12 @@ static uint8_t least(int64_t a, int64_t b)
  */
 static void report_unreachable(struct datp_ep *ep)
 {
-	datp_cm_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	rdma_ep_failed(rdma_ep(ep), DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
 static void report_accept_failed(struct datp_ep *ep)
 {
-	datp_cm_failed(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	rdma_ep_failed(rdma_ep(ep), DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
 static enum datp_err fail_later(struct rdma_ep *ep, void (*report)(struct datp_ep *ep))
@@ -159,9 +159,10 @@ static void connect_now(struct rdma_conn *conn, struct rdma_ep *ep)
 	int err = rdma_qp_begin(ep, conn->id);
 
 	if (err) {
-		datp_log(1, "%s: cannot bring up a queue pair: %s", conn->ia->base.name,
-			 strerror(err));
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		static struct log_limit not_begun;
+
+		log_limited(&not_begun, 1, "%s: cannot bring up a queue pair: %s", conn->ia->base.name, strerror(err));
+		rdma_ep_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 		return;
 	}
 	learn_port(ep, conn->id);
@@ -241,7 +242,7 @@ static void cr_prepare(struct datp_cr *base, void *arg)
 static void refuse(struct rdma_ia *ia, struct rdma_cm_id *id, const unsigned char *word)
 {
 	rdma_reject(id, word, word ? RDMA_REJECT_BYTES : 0);
-	rdma_id_drop(ia, id);
+	(void)rdma_id_drop(ia, id);
 }
 
 /*
@@ -385,7 +386,7 @@ void rdma_cr_free(struct datp_cr *base)
 	struct rdma_cr *cr = (struct rdma_cr *)base;
 
 	if (cr->id)
-		rdma_id_drop(rdma_ia(base->obj.ia), cr->id);
+		(void)rdma_id_drop(rdma_ia(base->obj.ia), cr->id);
 	cr->id = NULL;
 }
 
@@ -525,7 +526,7 @@ static void accepted_in_part(struct rdma_conn *conn, struct rdma_ep *ep)
 		    "whole, so it is not OpenDAT: send it %u bytes at most",
 		    conn->ia->base.name, conn->whole_len, conn->ia->kind->request_bytes);
 	rdma_reject(conn->id, NULL, 0);
-	datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	rdma_ep_failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 /*
@@ -540,6 +541,7 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 	DAT_EVENT_NUMBER end = 0;
 	int err;
 
+	rdma_ask_forget(ep); /* an earlier request has been answered */
 	if (conn->part == 1) {
 		accepted_in_part(conn, ep);
 		return;
@@ -547,7 +549,7 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 	/* a peer that asked for no reads may read nevertheless */
 	err = rdma_qp_connect(ep, conn->id, in ? in : 1, reads_out(conn, param));
 	if (err && taken_back(conn)) {
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		rdma_ep_failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		return;
 	}
 	if (err) {
@@ -555,7 +557,7 @@ static void response(struct rdma_conn *conn, struct rdma_ep *ep,
 
 		log_limited(&unconnected, 1, "%s: cannot connect a queue pair: %s", conn->ia->base.name,
 			    strerror(err));
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		rdma_ep_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 		return;
 	}
 	if (rdma_establish(conn->id))
@@ -600,20 +602,23 @@ static void resolve_again(struct rdma_conn *conn, struct rdma_ep *ep, int status
 	else if (!err)
 		err = rdma_address_resolve(conn, &to);
 	if (err)
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		rdma_ep_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-/* Sends one more connection request, with an id of its own. Returns false if it cannot be sent. */
+/* Sends one more connection request, with an id of its own. Returns false if it cannot be sent, or the attempt is over. */
 static bool send_another(struct rdma_conn *conn)
 {
 	struct sockaddr_in to = *(struct sockaddr_in *)rdma_get_peer_addr(conn->id);
 	struct rdma_cm_id *id;
 
-	if (rdma_create_id(conn->channel->channel, &id, conn, RDMA_PS_TCP))
+	if (rdma_qp_is_over(conn->ep) || rdma_create_id(conn->channel->channel, &id, conn, RDMA_PS_TCP))
 		return false;
-	rdma_ask_forget(conn);
+	rdma_ask_forget(conn->ep);
 	/* not destroyed at once, because its event is not acknowledged yet */
-	rdma_id_drop(conn->ia, conn->id);
+	if (!rdma_id_drop(conn->ia, conn->id)) {
+		rdma_destroy_id(id);
+		return false;
+	}
 	conn->id = id;
 	return rdma_address_resolve(conn, &to) == 0;
 }
@@ -621,16 +626,16 @@ static bool send_another(struct rdma_conn *conn)
 void rdma_ask(struct rdma_conn *conn, struct rdma_ep *ep)
 {
 	if (!send_another(conn))
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+		rdma_ep_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
 /*
  * Sends the same connection request once more, after a pause if it is not the first time. Returns false if
- * this has been tried often enough, or fails.
+ * this has been tried often enough, or fails, or if the attempt is over.
  */
 static bool ask_again(struct rdma_conn *conn)
 {
-	if (++conn->tries >= conn->ia->opt.resolve_tries)
+	if (++conn->tries >= conn->ia->opt.resolve_tries || rdma_qp_is_over(conn->ep))
 		return false;
 	if (conn->part)
 		conn->part--;
@@ -663,11 +668,13 @@ static bool port_is_taken(int err)
 
 static void connect_failed(struct rdma_conn *conn, struct rdma_ep *ep, int err)
 {
+	static struct log_limit unreached;
+
 	if (port_is_taken(err) && ask_again(conn))
 		return;
 	if (failure_of(err) == DAT_CONNECTION_EVENT_UNREACHABLE)
-		datp_log(1, "%s: rdma_connect() fails: %s", conn->ia->base.name, strerror(err));
-	datp_cm_failed(&ep->base, failure_of(err));
+		log_limited(&unreached, 1, "%s: rdma_connect() fails: %s", conn->ia->base.name, strerror(err));
+	rdma_ep_failed(ep, failure_of(err));
 }
 
 void rdma_connect_result(struct rdma_conn *conn, int err)
@@ -691,7 +698,7 @@ void rdma_connect_result(struct rdma_conn *conn, int err)
  */
 static bool stale(struct rdma_conn *conn, int status)
 {
-	return conn->ia->kind->has_rtu && status == STALE_CONNECTION && ask_again(conn);
+	return conn->ia->kind->has_rtu && conn->active && status == STALE_CONNECTION && ask_again(conn);
 }
 
 /*
@@ -701,11 +708,9 @@ static bool stale(struct rdma_conn *conn, int status)
  */
 static bool neighbour_moved(struct rdma_conn *conn, int status)
 {
-	bool early = !conn->asked_us ||
-		     datp_clock_us() - conn->asked_us < (uint64_t)ANSWER_MS * MS;
+	bool early = !conn->asked_us || datp_clock_us() - conn->asked_us < (uint64_t)ANSWER_MS * MS;
 
-	return conn->ia->kind->has_rtu && conn->active && status == -ETIMEDOUT && early &&
-	       ask_again(conn);
+	return conn->ia->kind->has_rtu && conn->active && status == -ETIMEDOUT && early && ask_again(conn);
 }
 
 /*
@@ -736,9 +741,9 @@ static void rejected(struct rdma_conn *conn, struct rdma_ep *ep, const struct rd
 		return;
 	if (kind->rejected_by_consumer(event->status) && rdma_wire_is_reject(&event->param.conn)) {
 		len = rdma_wire_reject_length(kind, &event->param.conn, &data);
-		datp_cm_rejected(&ep->base, data, len);
+		rdma_ep_rejected(ep, data, len);
 	} else {
-		datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		rdma_ep_failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	}
 }
 
@@ -760,35 +765,7 @@ static void unreachable(struct rdma_conn *conn, struct rdma_ep *ep, int status)
 	if (conn->established)
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);
 	else if (!neighbour_moved(conn, status))
-		datp_cm_failed(&ep->base, failure_of(-status));
-}
-
-/*
- * The peer's message is the same whether it disconnected on purpose or because of an error on this
- * side; but in the latter case our queue pair is already in the error state.
- */
-static bool in_error(struct rdma_ep *ep)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	return !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
-}
-
-/*
- * Both sides have to call rdma_disconnect(): the answer of this side lets the peer release its
- * connection.
- */
-static void disconnected(struct rdma_conn *conn, struct rdma_ep *ep)
-{
-	bool broken = conn->ia->kind->has_rtu && in_error(ep);
-
-	/*
-	 * over iWARP the queue pair is in error in both cases; but if there was an error, the
-	 * device has reported it before
-	 */
-	rdma_async_event(conn->ia, 0);
-	rdma_ep_lost(ep, broken ? DAT_CONNECTION_EVENT_BROKEN : DAT_CONNECTION_EVENT_DISCONNECTED);
+		rdma_ep_failed(ep, failure_of(-status));
 }
 
 static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_event *event)
@@ -796,7 +773,7 @@ static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_ev
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (rdma_resolve_route(conn->id, conn->ia->opt.route_ms))
-			datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_UNREACHABLE);
+			rdma_ep_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		connect_now(conn, ep);
@@ -820,7 +797,7 @@ static void handle(struct rdma_conn *conn, struct rdma_ep *ep, struct rdma_cm_ev
 		unreachable(conn, ep, event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		disconnected(conn, ep);
+		rdma_ep_disconnected(ep, conn);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_BROKEN);

@@ -12,6 +12,7 @@
  * queue pair before rdma_connect() has returned; but it does not do so while the peer may be about
  * to answer, because siw loses the peer's listener if a connection ends before siw has accepted it.
  */
+#include "log/limited.h"
 #include "rdma_cm.h"
 #include "rdma_conn.h"
 #include "rdma_timer.h"
@@ -212,15 +213,17 @@ void rdma_conn_dead(struct rdma_conn *conn)
 	reap_soon_unlock(ia);
 }
 
-void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
+bool rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
 {
 	struct rdma_conn *conn = rdma_conn_new(ia, NULL, id);
+	static struct log_limit no_memory;
 
 	if (!conn) {
-		datp_log(1, "%s: no memory to end a connection request", ia->base.name);
-		return;
+		log_limited(&no_memory, 1, "%s: no memory to end a connection request", ia->base.name);
+		return false;
 	}
 	rdma_conn_dead(conn);
+	return true;
 }
 
 /*
@@ -335,7 +338,7 @@ void rdma_conn_leave(struct rdma_conn *conn)
 	pthread_mutex_lock(&ia->lock);
 	conn->busy = false;
 	/* the endpoint does not wait for the peer any more */
-	if (conn->ep && (conn->established || !conn->answered))
+	if (conn->ep && !conn->rtr_pending && (conn->established || !conn->answered))
 		conn->limit_us = 0;
 	dead = conn->dead;
 	pthread_cond_broadcast(&ia->idle);
@@ -353,7 +356,8 @@ void rdma_conns_fini(struct rdma_ia *ia)
 	pthread_mutex_lock(&workers_lock);
 	pthread_mutex_lock(&ia->lock);
 	while ((conn = ia->conns) != NULL) {
-		bool working = conn->working;
+		/* a worker that has told its result does not touch the connection any more */
+		bool working = conn->working && !conn->told;
 
 		unlink_locked(conn);
 		pthread_mutex_unlock(&ia->lock);
@@ -369,28 +373,18 @@ void rdma_conns_fini(struct rdma_ia *ia)
 
 /* ------------------------------------------------------------------ workers */
 
-struct result {
-	struct rdma_conn *conn;
-	int err;
-};
-
 /* Service thread. */
 static void result_show(void *arg)
 {
-	struct result *result = arg;
+	struct rdma_conn *conn = arg;
 
-	rdma_connect_result(result->conn, result->err);
-	free(result);
+	rdma_connect_result(conn, conn->result);
 }
 
-/*
- * `arg` has the result of rdma_connect(), or the worker was cancelled there, and nobody needs a
- * result.
- */
+/* The connection has the result of rdma_connect(), or the worker was cancelled there, and nobody needs a result. */
 static void worker_done(void *arg)
 {
-	struct result *result = arg;
-	struct rdma_conn *conn = result->conn;
+	struct rdma_conn *conn = arg;
 	struct rdma_ia *ia;
 
 	pthread_mutex_lock(&workers_lock);
@@ -403,20 +397,18 @@ static void worker_done(void *arg)
 		pthread_mutex_unlock(&ia->lock);
 		/*
 		 * The call is queued with workers_lock held, while the IA exists. It resets `working`,
-		 * and until then the connection is not destroyed.
+		 * and until then the connection is not destroyed, unless the service thread ends before.
 		 */
-		if (datp_loop_call(&ia->base, result_show, result)) {
-			free(result);
+		conn->told = true;
+		if (datp_loop_call(&ia->base, result_show, conn)) {
 			pthread_mutex_lock(&ia->lock);
 			conn->working = false;
 			pthread_mutex_unlock(&ia->lock);
 		}
 	}
 	pthread_mutex_unlock(&workers_lock);
-	if (!ia) {
-		free(result);
+	if (!ia)
 		conn_destroy(conn);
-	}
 }
 
 /*
@@ -425,14 +417,13 @@ static void worker_done(void *arg)
  */
 static void *worker(void *arg)
 {
-	struct result *result = arg;
-	struct rdma_conn *conn = result->conn;
+	struct rdma_conn *conn = arg;
 	int old;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	pthread_cleanup_push(worker_done, result);
+	pthread_cleanup_push(worker_done, conn);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
-	result->err = rdma_connect(conn->id, &conn->param) ? errno : 0;
+	conn->result = rdma_connect(conn->id, &conn->param) ? errno : 0;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_cleanup_pop(1);
 	return NULL;
@@ -451,24 +442,19 @@ static struct timespec in_ms(int ms)
 
 static int start_worker(struct rdma_conn *conn)
 {
-	struct result *result = calloc(1, sizeof(*result));
 	int rc;
 
-	if (!result)
-		return ENOMEM;
-	result->conn = conn;
-	result->err = ECANCELED;
+	conn->result = ECANCELED;
+	conn->told = false;
 	/*
 	 * with the mutex held, so that a worker which ends at once waits until its thread ID is
 	 * stored
 	 */
 	pthread_mutex_lock(&conn->ia->lock);
 	conn->handshake = in_ms(HANDSHAKE_MS);
-	rc = start_aside(&conn->worker, worker, result);
+	rc = start_aside(&conn->worker, worker, conn);
 	conn->working = conn->connecting = !rc;
 	pthread_mutex_unlock(&conn->ia->lock);
-	if (rc)
-		free(result);
 	return rc;
 }
 

@@ -24,8 +24,8 @@ void rdma_conn_retire(struct rdma_conn *conn);
 /* Called when a connection that has been retired is established. Service thread. */
 void rdma_retired_established(struct rdma_conn *conn);
 void rdma_conn_dead(struct rdma_conn *conn);
-/* Has the service thread destroy an id that belongs to no connection. */
-void rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);
+/* Has the service thread destroy an id that belongs to no connection any more. Returns false if there is no memory for this. */
+bool rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);
 void rdma_conns_fini(struct rdma_ia *ia);
 /*
  * Calls rdma_connect(), in a worker if it may block. Returns 0 or an errno; the service thread passes

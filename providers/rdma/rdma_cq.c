@@ -8,10 +8,10 @@
  * Notification. `armed` says that the device will put an event into the channel, or has put one
  * there. Two threads read the channel. A thread in evd_sleep sees that the channel is readable, and
  * the next evd_arm takes the event out (a sleep may be cancelled at any instant, so it takes
- * nothing itself). The service thread reads it if the EVD has a CNO or an endpoint drains. If the
- * service thread takes an event that a sleeping thread waits for, datp_evd_notify() wakes that
- * thread.
+ * nothing itself). The service thread reads it if the EVD has a CNO or an endpoint drains, or had one or the other before.
+ * If the service thread takes an event that a sleeping thread waits for, it wakes that thread.
  */
+#include "rdma_async.h"
 #include "rdma_cq.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -447,22 +447,42 @@ static void serve(struct rdma_cqset *set)
 	} while (again);
 }
 
+/* The service thread does not watch the channel of a device that is gone. */
+static void unwatch(struct rdma_cqset *set)
+{
+	datp_lock(set->poll_lock);
+	atomic_store_explicit(&set->gone, true, memory_order_relaxed);
+	/* else rdma_cqset_fini() deletes it */
+	if (!set->stopping) {
+		datp_loop_del(set->watch);
+		set->watch = NULL;
+	}
+	datp_unlock(set->poll_lock);
+}
+
 static void channel_event(void *arg, uint32_t events)
 {
 	struct rdma_cqset *set = arg;
 
-	(void)events;
 	datp_lock(set->poll_lock);
 	channel_take(set);
 	atomic_store_explicit(&set->solicited, true, memory_order_relaxed);
 	datp_unlock(set->poll_lock);
+	/*
+	 * A thread that sleeps had armed for the event that was just taken, and only that thread arms anew, also if the completion
+	 * gives it nothing to return with. relaxed: it has announced itself before it armed, which takes the poll lock.
+	 */
+	if (set->evd && atomic_load_explicit(&set->evd->waiter, memory_order_relaxed))
+		rdma_evd_wake(set->evd);
 	serve(set);
+	if (rdma_is_gone(events))
+		unwatch(set);
 }
 
 /* From now on the service thread watches the channel. Poll lock. */
 static void watch_locked(struct rdma_cqset *set)
 {
-	if (set->watch || set->stopping)
+	if (set->watch || set->stopping || atomic_load_explicit(&set->gone, memory_order_relaxed))
 		return;
 	if (datp_loop_add(&set->ia->base, set->channel->fd, EPOLLIN, channel_event, set,
 			  &set->watch))
@@ -697,6 +717,8 @@ int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *
 	if (atomic_load_explicit(base->bell, memory_order_acquire) != seen)
 		return 0;
 	fds[0] = (struct pollfd){ .fd = evd->set.channel->fd, .events = POLLIN };
+	if (atomic_load_explicit(&evd->set.gone, memory_order_relaxed))
+		fds[0].fd = -1; /* poll() ignores it */
 	/* relaxed: this thread has created it when it armed; poll() ignores a descriptor of -1 */
 	fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
 	fds[1] = (struct pollfd){ .fd = fd, .events = POLLIN };
@@ -704,6 +726,8 @@ int rdma_evd_sleep(struct datp_evd *base, uint32_t seen, const struct timespec *
 		left = time_left(deadline);
 	until = deadline && (fd >= 0 || (!left.tv_sec && left.tv_nsec <= blind.tv_nsec));
 	rc = ppoll(fds, 2, until ? &left : fd < 0 ? &blind : NULL, NULL);
+	if (rc > 0 && rdma_is_gone((uint32_t)fds[0].revents))
+		atomic_store_explicit(&evd->set.gone, true, memory_order_relaxed);
 	if (rc > 0 && fds[0].revents) {
 		atomic_store_explicit(&evd->set.fired, true, memory_order_relaxed);
 		atomic_store_explicit(&evd->set.solicited, true, memory_order_relaxed);
@@ -726,7 +750,7 @@ void rdma_evd_wake(struct datp_evd *base)
 {
 	struct rdma_evd *evd = rdma_evd(base);
 	uint64_t one = 1;
-	int fd;
+	int fd, own;
 
 	if (!base->has_cq) {
 		syscall(SYS_futex, base->bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, NULL, NULL,
@@ -738,6 +762,9 @@ void rdma_evd_wake(struct datp_evd *base)
 		return;
 	/* relaxed: see wake_fd_locked(); if there is no descriptor, no thread has ever waited */
 	fd = atomic_load_explicit(&evd->wake_fd, memory_order_relaxed);
+	/* write() is a cancellation point, and a post may come here with locks */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own);
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		datp_log(1, "%s: cannot wake a waiter: %s", base->obj.ia->name, strerror(errno));
+	pthread_setcancelstate(own, NULL);
 }

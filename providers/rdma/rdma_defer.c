@@ -17,6 +17,7 @@
  * the order of their posts, and no later request is on the queue pair; with DEFER_FIRST_MESSAGE
  * no request at all is on the queue pair.
  */
+#include "log/limited.h"
 #include "rdma_cq.h"
 #include "rdma_defer.h"
 #include "rdma_post.h"
@@ -107,6 +108,7 @@ enum datp_err rdma_defer_request_locked(struct rdma_ep *ep, const struct ibv_sen
 static void release_locked(struct rdma_ep *ep)
 {
 	enum datp_err err = DATP_OK;
+	static struct log_limit refused;
 	struct rdma_deferred *deferred;
 
 	while ((deferred = ep->deferred) != NULL && !err && !ep->over) {
@@ -125,9 +127,10 @@ static void release_locked(struct rdma_ep *ep)
 		return;
 	}
 	/* the program's post has succeeded, so the request is flushed, with those after it */
-	datp_log(1, "%s: the device refuses a request that was deferred, see hold_ms and the quirks of fences; "
+	log_limited(&refused, 1,
+		    "%s: the device refuses a request that was deferred, see hold_ms and the quirks of fences; "
 		    "its connection is ended",
-		 ep->base.obj.ia->name);
+		    ep->base.obj.ia->name);
 	rdma_qp_stop_locked(ep);
 }
 

@@ -4,6 +4,7 @@
  * endpoint's connection is taken away from it once, and its queue pair stops before libdatp flushes
  * what is left; but over iWARP the peer is told about a graceful end before the queue pair stops.
  */
+#include "rdma_async.h"
 #include "rdma_conn.h"
 #include "rdma_cq.h"
 #include "rdma_end.h"
@@ -42,6 +43,62 @@ void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
 	conn = rdma_conn_detach(ep);
 	if (conn)
 		rdma_conn_retire(conn);
+}
+
+/*
+ * The peer's message is the same whether it disconnected on purpose or because of an error on this
+ * side; but in the latter case our queue pair is already in the error state.
+ */
+static bool in_error(struct rdma_ep *ep)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
+}
+
+/*
+ * Both sides have to call rdma_disconnect(), and rdma_ep_lost() does: the answer of this side lets the peer release its
+ * connection.
+ */
+void rdma_ep_disconnected(struct rdma_ep *ep, struct rdma_conn *conn)
+{
+	struct rdma_ia *ia = conn->ia;
+	bool broken = ia->kind->has_rtu && in_error(ep), over;
+
+	/*
+	 * over iWARP the queue pair is in error in both cases; but if there was an error, the
+	 * device has reported it before
+	 */
+	rdma_async_event(ia, 0);
+	pthread_mutex_lock(&ia->lock);
+	over = !conn->ep;
+	pthread_mutex_unlock(&ia->lock);
+	/* if that has ended the connection, the program may have freed the endpoint, or may connect it anew */
+	if (!over)
+		rdma_ep_lost(ep, broken ? DAT_CONNECTION_EVENT_BROKEN : DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/*
+ * The queue pair may be connected already, and the peer may have taken its request back nevertheless, because the messages of the
+ * connection managers go their own way. If it did not stop, the peer could write into the receives that libdatp flushes.
+ */
+static void attempt_over(struct rdma_ep *ep)
+{
+	rdma_qp_stop_if_begun(ep);
+	rdma_ask_forget(ep);
+}
+
+void rdma_ep_failed(struct rdma_ep *ep, DAT_EVENT_NUMBER why)
+{
+	attempt_over(ep);
+	datp_cm_failed(&ep->base, why);
+}
+
+void rdma_ep_rejected(struct rdma_ep *ep, const void *pdata, uint32_t pdata_len)
+{
+	attempt_over(ep);
+	datp_cm_rejected(&ep->base, pdata, pdata_len);
 }
 
 static void broke(struct datp_ep *ep)

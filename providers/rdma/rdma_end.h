@@ -17,5 +17,10 @@ void rdma_ep_drained_locked(struct rdma_ep *ep);
  * reported with their own errors, not as flushed.
  */
 void rdma_ep_lost(struct rdma_ep *ep, DAT_EVENT_NUMBER why);
+/* The peer has ended this connection of the endpoint. Called while the connection's event is handled. Service thread. */
+void rdma_ep_disconnected(struct rdma_ep *ep, struct rdma_conn *conn);
+/* As datp_cm_failed() and datp_cm_rejected(), after the queue pair has stopped. Service thread. */
+void rdma_ep_failed(struct rdma_ep *ep, DAT_EVENT_NUMBER why);
+void rdma_ep_rejected(struct rdma_ep *ep, const void *pdata, uint32_t pdata_len);
 
 #endif

@@ -392,11 +392,9 @@ rdma_fast_finish_locked(struct rdma_ep *ep, struct datp_wqe *wqe, const struct i
 	if (wqe->op == DATP_RECV) {
 		if (!ep->heard)
 			return false;
-#ifdef RDMA_API_20
-		/* a receive with immediate data has an event of the extension */
+		/* the length is that of the write; and in DAT 2.0 the receive has an event of the extension */
 		if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
 			return false;
-#endif
 		rdma_fast_event_locked(ep, wqe, &ep->base.rq, wc->byte_len, evd, event);
 	} else {
 		if (__builtin_expect(wqe->seq != ep->base.sq.finished || ep->overtaking, 0))

@@ -74,8 +74,9 @@ static uint8_t request_status_of(const struct rdma_ia *ia, enum ibv_wc_status st
  * A receive may complete before the connection is known to be established: it is kept until
  * ESTABLISHED has been queued, which its arrival brings about on the passive side. EP lock.
  */
-static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint64_t len)
+static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint8_t status, uint64_t len)
 {
+	wqe->status = status;
 	wqe->len = len;
 	wqe->node.next = NULL;
 	if (!ep->early)
@@ -85,27 +86,31 @@ static void early_keep_locked(struct rdma_ep *ep, struct datp_wqe *wqe, uint64_t
 	rdma_ep_heard_locked(ep);
 }
 
-/* Poll lock. */
+/*
+ * Completes the early receives, and then lets the deferred requests go: the peer has sent a message, so this side may send. If the
+ * device refuses one of these, the connection ends, and its end flushes no receive that has a message. Poll lock.
+ */
 static void early_show(struct rdma_ep *ep)
 {
 	struct datp_node *node;
+	bool has_message;
 
 	datp_lock(&ep->base.lock);
 	/* the receives of a connection that has ended meanwhile are flushed, and these with them */
 	node = ep->over ? NULL : ep->early;
+	has_message = node != NULL;
 	ep->early = NULL;
 	ep->up = !ep->over;
-	/* the peer has sent a message, so this side may send */
-	if (node)
-		rdma_defer_end_locked(ep);
 	ep->heard = ep->up && ep->deferral != DEFER_FIRST_MESSAGE;
 	rdma_fast_begin_locked(ep);
 	while (node) {
 		struct datp_wqe *wqe = (struct datp_wqe *)node;
 
 		node = node->next;
-		datp_wqe_done(wqe, DAT_DTO_SUCCESS, wqe->len, true);
+		datp_wqe_done(wqe, wqe->status, wqe->len, true);
 	}
+	if (has_message)
+		rdma_defer_end_locked(ep);
 	datp_unlock(&ep->base.lock);
 }
 
@@ -262,11 +267,13 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 	if (status == DAT_DTO_SUCCESS && recv && wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
 		len = datp_recv_immediate(wqe, wc->imm_data, len);
 	if (status == DAT_DTO_SUCCESS && recv && !ep->up) {
-		early_keep_locked(ep, wqe, len);
-		return false;
+		if (!ep->over)
+			early_keep_locked(ep, wqe, status, len);
+		/* if the attempt has failed, libdatp flushes the receive, or has flushed all that it knew of an SRQ */
+		if (!ep->over || !ep->base.srq)
+			return false;
+		status = DAT_DTO_ERR_FLUSHED;
 	}
-	if (recv && status == DAT_DTO_SUCCESS && __builtin_expect(ep->deferral == DEFER_FIRST_MESSAGE, 0))
-		rdma_defer_end_locked(ep);
 	if (status != DAT_DTO_SUCCESS) {
 		if (recv && !ep->base.srq && !ep->early)
 			lost_before_locked(set, ep, wqe);
@@ -287,6 +294,11 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 		if (status != DAT_DTO_ERR_FLUSHED || (set->ia->kind->has_rtu && !ep->over))
 			rdma_ep_break_locked(ep);
 	}
+	/* one that fails does so behind those that are kept, because receives complete in order */
+	if (recv && ep->early) {
+		early_keep_locked(ep, wqe, status, 0);
+		return false;
+	}
 	if (!recv && overtakes_locked(ep, wqe)) {
 		wqe->status = status;
 		wqe->len = len;
@@ -297,6 +309,9 @@ static bool end_locked(struct rdma_cqset *set, struct rdma_ep *ep, struct datp_w
 	out = deliver_locked(set, ep, wqe, status, len, solicited, out);
 	if (!recv && ep->overtook)
 		overtakers_locked(set, ep);
+	/* behind the receive, which an end of the connection does not flush then */
+	if (recv && status == DAT_DTO_SUCCESS && __builtin_expect(ep->deferral == DEFER_FIRST_MESSAGE, 0))
+		rdma_defer_end_locked(ep);
 	return out != NULL;
 }
 
@@ -326,9 +341,9 @@ static void drained(struct rdma_ep *ep, const struct ibv_wc *wc)
 static void rtr_answered(struct rdma_ep *ep, const struct ibv_wc *wc)
 {
 	datp_lock(&ep->base.lock);
-	/* no memory: the attempt ends by its timeout */
-	if (ep->qpn == wc->qp_num && wc->status == IBV_WC_SUCCESS)
-		datp_ep_call(&ep->base, rdma_ep_rtr_answered);
+	/* no memory: the attempt fails after handshake_ms */
+	if (ep->qpn == wc->qp_num && wc->status == IBV_WC_SUCCESS && !datp_ep_call(&ep->base, rdma_ep_rtr_answered))
+		ep->rtr_heard = true;
 	datp_unlock(&ep->base.lock);
 }
 

@@ -4,6 +4,7 @@
  * a queue of the device; nothing here allocates once an endpoint is being connected, and the only
  * system call is the driver's.
  */
+#include "log/limited.h"
 #include "rdma_defer.h"
 #include "rdma_mr.h"
 #include "rdma_post.h"
@@ -363,10 +364,12 @@ enum datp_err rdma_post_rdma_write(struct datp_ep *ep, struct datp_wqe *wqe,
 /* A read that the peer does not serve breaks the connection, as it does where devices send it. EP lock. */
 static __attribute__((noinline)) enum datp_err readless_locked(struct rdma_ep *ep)
 {
-	datp_log(2,
-		 "%s: an RDMA Read to a peer that serves none (max_rdma_read_in 0 there) ends the connection: let the peer's "
-		 "program ask for the reads that it serves",
-		 ep->base.obj.ia->name);
+	static struct log_limit unserved;
+
+	log_limited(&unserved, 2,
+		    "%s: an RDMA Read to a peer that serves none (max_rdma_read_in 0 there) ends the connection: let the peer's "
+		    "program ask for the reads that it serves",
+		    ep->base.obj.ia->name);
 	rdma_qp_stop_locked(ep);
 	return DATP_OK;
 }

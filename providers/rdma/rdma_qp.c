@@ -320,7 +320,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	ep->post_recv = qp->context->ops.post_recv;
 	ep->qpn = qp->qp_num;
 	ep->ready = ep->over = ep->up = ep->heard = ep->broken = ep->failed = ep->draining = false;
-	ep->readless = false;
+	ep->readless = ep->rtr_heard = false;
 	ep->deferral = DEFER_NONE;
 	ep->early = NULL;
 	ep->owed = 0;
@@ -374,14 +374,15 @@ static void over_locked(struct rdma_ep *ep)
 	if (ep->ready)
 		owed_count_locked(ep);
 	ep->over = true;
+	/* the event queue links receives that are flushed by the same node */
+	ep->early = NULL;
 	/* libdatp flushes later receives */
 	ep->ready = false;
 	rdma_fast_end_locked(ep);
 	ep->deferral = DEFER_NONE;
 }
 
-/* Stops the queue pair if nothing has done so yet: after a failed attempt to connect it still has its posted receives. */
-static void stop_if_begun(struct rdma_ep *ep)
+void rdma_qp_stop_if_begun(struct rdma_ep *ep)
 {
 	bool begun;
 
@@ -392,6 +393,16 @@ static void stop_if_begun(struct rdma_ep *ep)
 	datp_unlock(&ep->base.lock);
 	if (begun)
 		halt(ep);
+}
+
+bool rdma_qp_is_over(struct rdma_ep *ep)
+{
+	bool over;
+
+	datp_lock(&ep->base.lock);
+	over = ep->over;
+	datp_unlock(&ep->base.lock);
+	return over;
 }
 
 /* Returns whether the queue pair has reported everything that it was to report. No lock held. */
@@ -465,7 +476,7 @@ static void qp_unmake(struct rdma_ep *ep)
 	/* the service thread does not have to handle its completions any more */
 	if (draining)
 		rdma_cqset_watch(ep->send_set, -1);
-	stop_if_begun(ep);
+	rdma_qp_stop_if_begun(ep);
 	await_owed(ep);
 	if (ibv_destroy_qp(ep->qp))
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));

@@ -39,7 +39,11 @@ int rdma_qp_connect(struct rdma_ep *ep, struct rdma_cm_id *id, uint8_t reads_in,
 void rdma_qp_agreed_locked(struct rdma_ep *ep, int32_t reads_in, int32_t reads_out);
 /* Moves the queue pair to ERR: when this returns, the device does not access posted buffers any more. */
 void rdma_qp_stop(struct rdma_ep *ep);
-/* Does the same for a connected endpoint; its connection is soon reported as broken. EP lock. */
+/* The same for an endpoint without a connection, if its queue pair has been begun for one and has not been stopped. */
+void rdma_qp_stop_if_begun(struct rdma_ep *ep);
+/* Returns true if the queue pair has been stopped, so that the attempt or connection is over. No lock held. */
+bool rdma_qp_is_over(struct rdma_ep *ep);
+/* Does the same as rdma_qp_stop() for a connected endpoint; its connection is soon reported as broken. EP lock. */
 void rdma_qp_stop_locked(struct rdma_ep *ep);
 /* Called when a stopped queue pair has reported one more operation. EP lock. */
 static inline void rdma_owed_back_locked(struct rdma_ep *ep, const void *about, bool recv)

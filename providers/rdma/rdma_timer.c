@@ -19,7 +19,8 @@
  * once more.
  *
  * Limits. The kernel waits 69 seconds for a peer that does not send the RTU after an accept, or does not answer
- * the end of a connection, and longer if the peer's connection request has asked for that. A peer that has
+ * the end of a connection, and longer if the peer's connection request has asked for that; nobody but this side
+ * waits for the answer to an RTR message. A peer that has
  * stopped, or means harm, would keep endpoints and ids for so long; so the wait ends after
  * handshake_ms.
  */
@@ -149,12 +150,12 @@ static uint64_t due_locked(const struct rdma_conn *conn)
 }
 
 /*
- * Returns a connection whose time has come, marked as being handled; if there is none, sets the
- * timer for the next one. Sets `limit` if it is the end of a wait for the peer.
+ * Returns a connection whose time had come at `now`, and marks it as being handled. If there is none, this function returns NULL,
+ * and sets the timer for the next one. Sets *limit if the time is the end of a wait for the peer.
  */
-static struct rdma_conn *one_due(struct rdma_ia *ia, struct rdma_ep **ep, bool *limit)
+static struct rdma_conn *one_due(struct rdma_ia *ia, uint64_t now, struct rdma_ep **ep, bool *limit)
 {
-	uint64_t now = datp_clock_us(), next = UINT64_MAX, due;
+	uint64_t next = UINT64_MAX, due;
 	struct rdma_conn *conn;
 
 	pthread_mutex_lock(&ia->lock);
@@ -208,6 +209,7 @@ void rdma_nudge_begin(struct rdma_conn *conn)
 {
 	pthread_mutex_lock(&conn->ia->lock);
 	set_due_locked(conn, NUDGE_FIRST_MS);
+	rdma_limit_locked(conn);
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
@@ -219,13 +221,16 @@ void rdma_ask_later(struct rdma_conn *conn, uint32_t ms)
 	pthread_mutex_unlock(&conn->ia->lock);
 }
 
-void rdma_ask_forget(struct rdma_conn *conn)
+void rdma_ask_forget(struct rdma_ep *ep)
 {
-	pthread_mutex_lock(&conn->ia->lock);
-	if (conn->asks)
-		conn->due_us = 0;
-	conn->asks = false;
-	pthread_mutex_unlock(&conn->ia->lock);
+	struct rdma_ia *ia = rdma_ep_ia(ep);
+
+	pthread_mutex_lock(&ia->lock);
+	if (ep->conn && ep->conn->asks) {
+		ep->conn->due_us = 0;
+		ep->conn->asks = false;
+	}
+	pthread_mutex_unlock(&ia->lock);
 }
 
 /*
@@ -241,9 +246,22 @@ static void due(struct rdma_conn *conn, struct rdma_ep *ep)
 	rdma_defer_timer(ep);
 }
 
+/* Returns true if the answer to the RTR message has arrived, and a call is to follow that reports ESTABLISHED. */
+static bool rtr_is_heard(struct rdma_ep *ep)
+{
+	bool heard;
+
+	/* nobody may have polled since */
+	rdma_cqset_drain(ep->send_set);
+	datp_lock(&ep->base.lock);
+	heard = ep->rtr_heard;
+	datp_unlock(&ep->base.lock);
+	return heard;
+}
+
 /*
- * The peer has had enough time. An endpoint whose accept got no RTU fails; a connection
- * that no endpoint has any more is destroyed.
+ * The peer has had enough time. An endpoint whose accept got no RTU fails, and so does an attempt whose RTR message
+ * got no answer; a connection that no endpoint has any more is destroyed.
  */
 static void limit_reached(struct rdma_conn *conn, struct rdma_ep *ep)
 {
@@ -253,17 +271,22 @@ static void limit_reached(struct rdma_conn *conn, struct rdma_ep *ep)
 		/* destroyed at once, instead of being kept for a late RTU */
 		conn->answered = false;
 		rdma_ep_lost(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	} else if (conn->rtr_pending && !rtr_is_heard(ep)) {
+		conn->rtr_pending = false;
+		rdma_ep_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 	}
 }
 
 static void look(void *arg)
 {
 	struct rdma_ia *ia = arg;
+	/* what becomes due meanwhile waits for the timer, so that thousands of connections leave time for other events */
+	uint64_t now = datp_clock_us();
 	struct rdma_conn *conn;
 	struct rdma_ep *ep;
 	bool limit;
 
-	while ((conn = one_due(ia, &ep, &limit)) != NULL) {
+	while ((conn = one_due(ia, now, &ep, &limit)) != NULL) {
 		if (limit)
 			limit_reached(conn, ep);
 		else if (conn->hung_up)

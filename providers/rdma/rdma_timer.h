@@ -25,7 +25,7 @@ void rdma_accept_before_request_locked(struct rdma_ep *ep);
 void rdma_ep_rtr_answered(struct datp_ep *ep);
 /* Have rdma_ask() repeat the active side's request after `ms`, and cancel that. */
 void rdma_ask_later(struct rdma_conn *conn, uint32_t ms);
-void rdma_ask_forget(struct rdma_conn *conn);
+void rdma_ask_forget(struct rdma_ep *ep);
 /* Begins the nudges of an active side that has sent its RTR message. */
 void rdma_nudge_begin(struct rdma_conn *conn);
 

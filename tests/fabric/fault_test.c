@@ -4,6 +4,7 @@
  * that goes down, and a device that is removed or reset. Each fault leads to the event that the standard names, and afterwards the
  * adapter works, or can be closed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -22,6 +24,7 @@
 #define AREA	((size_t)1 << 20)
 #define STREAM	8
 #define FOREIGN 7471 /* port of a foreign server */
+#define SLEPT_MS 2000
 
 static void wait_to_be_killed(void *arg)
 {
@@ -681,6 +684,74 @@ static void device_that_is_back_works(void)
 	works_again();
 }
 
+/* ------------------------------------------------------------------ a device that the kernel takes away */
+
+static int last_channel = -1; /* the descriptor of the completion channel that was created last */
+
+/* Replaces the function of libibverbs. */
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	static struct ibv_comp_channel *(*real)(struct ibv_context *);
+	struct ibv_comp_channel *made;
+
+	if (!real)
+		real = (struct ibv_comp_channel *(*)(struct ibv_context *))dlsym(RTLD_NEXT, "ibv_create_comp_channel");
+	made = real(context);
+	if (made)
+		last_channel = made->fd;
+	return made;
+}
+
+/* Makes the descriptor what it is after Linux has taken the device from the program: it has an error for good, and no event. */
+static void take_channel_away(void)
+{
+	int ends[2];
+
+	REQUIRE(last_channel >= 0);
+	REQUIRE_EQ_INT(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+	close(ends[0]);
+	REQUIRE(dup2(ends[1], last_channel) == last_channel);
+	close(ends[1]);
+}
+
+/* The processor time that a thread or this process has used, in milliseconds. */
+static long used_ms(int who)
+{
+	struct rusage used;
+
+	getrusage(who, &used);
+	return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000L + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+static void wait_sleeps_when_the_device_is_gone(void)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	long before;
+
+	api_open();
+	evd = api_evd(64, DAT_EVD_DTO_FLAG);
+	take_channel_away();
+	before = used_ms(RUSAGE_THREAD);
+	CHECK_DAT(dat_evd_wait(evd, SLEPT_MS * 1000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	CHECK(used_ms(RUSAGE_THREAD) - before < SLEPT_MS / 2);
+}
+
+static void service_thread_sleeps_when_the_device_is_gone(void)
+{
+	DAT_EVD_HANDLE evd;
+	long before;
+
+	api_open();
+	evd = api_evd(64, DAT_EVD_DTO_FLAG);
+	take_channel_away();
+	REQUIRE_DAT(dat_evd_modify_cno(evd, api_cno()), DAT_SUCCESS);
+	before = used_ms(RUSAGE_SELF);
+	usleep(SLEPT_MS * 1000);
+	CHECK(used_ms(RUSAGE_SELF) - before < SLEPT_MS / 2);
+}
+
 static const struct check_test device_tests[] = {
 	CHECK_TEST(neighbour_that_changes_its_address_fails_no_attempt),
 	CHECK_TEST(link_that_goes_down_amid_a_transfer_ends_the_connection),
@@ -697,6 +768,8 @@ static const struct check_test reset_tests[] = {
 };
 
 static const struct check_test fault_tests[] = {
+	CHECK_TEST(wait_sleeps_when_the_device_is_gone),
+	CHECK_TEST(service_thread_sleeps_when_the_device_is_gone),
 	CHECK_TEST(endpoint_connects_anew_after_a_reset),
 	CHECK_TEST(message_before_the_first_receive_waits_or_ends_the_connection),
 	CHECK_TEST(receive_may_be_posted_when_the_connection_is_established),

@@ -36,7 +36,8 @@ late_ms=2500
 sed -n "s/^iwarp-\(siw0 .*\"siw0 1\)/iwarp-late-\1 late_ms=$late_ms/p" "$DAT_OVERRIDE" >>"$conf"
 # No device inlines 4096 bytes, so the device must inline as much as it can.
 sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw0 1\)/inline-\1 inline=4096/p' "$DAT_OVERRIDE" >>"$conf"
-# hold_ms=60000 is longer than any test.
+# hold_ms=60000 is longer than any test, and 3000 as long as a program in a slow guest may take to post its first receive.
+sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/patient-\1 hold_ms=3000/p' "$DAT_OVERRIDE" >>"$conf"
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"$conf"
 # These quirks tell the provider to treat siw as another device.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced,reads_unfenced,-fence_reads/p' \
@@ -84,7 +85,7 @@ over_siw()
 		'limited-siw0|siw, quirk=region_limit|fabric/device|limited device' \
 		'iwarp-siw0|siw|fabric/ended|iw end' \
 		'iwarp-siw0|siw|fabric/ended|any end' \
-		'iwarp-siw0|siw|fabric/hold|first:' \
+		'patient-siw0|siw, hold_ms=3000|fabric/hold|first:' \
 		'hold-siw0|siw, hold_ms=60000|fabric/hold|long hold' \
 		'unfenced-siw0|siw, fences that it ignores|fabric/fence' \
 		'iwarp-siw0|siw|fabric/fence|fenced read' \

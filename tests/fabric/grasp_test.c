@@ -318,6 +318,49 @@ static void messages_without_a_receive_cost_only_their_connection(void)
 	messages_come(REACH, 0);
 }
 
+static void write_with_immediate_data(void *arg)
+{
+	struct hostile_target victim;
+	struct hostile h;
+
+	(void)arg;
+	target_of_attacker(&victim);
+	REQUIRE(hostile_connect(&h, &victim));
+	check_await(CHECK_PARENT); /* the victim knows of the connection */
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ_INT(hostile_do(&h, IBV_WR_RDMA_WRITE_WITH_IMM, LONG, victim.begin, victim.key, check_patience_ms()), 0);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+/* A program of DAT 1.2 knows no immediate data. It reads as many bytes of the receive as the event says. */
+static void write_with_immediate_data_is_no_longer_than_the_receive(void)
+{
+	struct api_buf written;
+	DAT_EVENT event;
+
+	attacker = check_fork(write_with_immediate_data, NULL);
+	victim_opens();
+	if (api_declares("accept", "unconfirmed"))
+		check_skip("iWARP has no immediate data");
+	written = api_buf(LONG, DAT_MEM_PRIV_ALL_FLAG);
+	me.begin = (uintptr_t)written.mem;
+	me.key = written.rmr_context;
+	for (uint64_t i = 0; i < 2; i++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, REACH, i), DAT_SUCCESS);
+	check_put(attacker, &me, sizeof(me));
+	accept_attacker();
+	check_signal(attacker);
+	check_await(attacker);
+	REQUIRE_DAT(dat_evd_dequeue(end.recv, &event), DAT_SUCCESS);
+	CHECK_EQ_INT(event.event_data.dto_completion_event_data.transfered_length, 0);
+	API_EVENT(end.recv, &event);
+	CHECK_EQ_INT(event.event_data.dto_completion_event_data.transfered_length, 0);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 /* ------------------------------------------------------------------ a peer that stops */
 
 enum traffic { SENDS, LONG_SENDS, WRITES, READS };
@@ -503,6 +546,7 @@ static const struct check_test memory_tests[] = {
 static const struct check_test message_tests[] = {
 	CHECK_TEST(message_longer_than_its_receive_ends_only_its_connection),
 	CHECK_TEST(messages_without_a_receive_cost_only_their_connection),
+	CHECK_TEST(write_with_immediate_data_is_no_longer_than_the_receive),
 	CHECK_END
 };
 

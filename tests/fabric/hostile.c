@@ -93,10 +93,15 @@ static void make_queue_pair(struct hostile *h)
 	h->param.qp_num = h->qp->qp_num;
 }
 
+bool hostile_joins(struct hostile *h)
+{
+	return !move(h, IBV_QPS_RTR) && !move(h, IBV_QPS_RTS);
+}
+
 /* Confirms the victim's answer. Returns false if that fails, because the victim may have left. */
 static bool confirm(struct hostile *h)
 {
-	return !move(h, IBV_QPS_RTR) && !move(h, IBV_QPS_RTS) && !rdma_establish(h->id);
+	return hostile_joins(h) && !rdma_establish(h->id);
 }
 
 static void begin(struct hostile *h)
@@ -204,7 +209,7 @@ void hostile_hear(struct hostile *h)
 int hostile_accept(struct hostile *h, const void *pdata, size_t len)
 {
 	carry(h, pdata, len);
-	if (move(h, IBV_QPS_RTR) || move(h, IBV_QPS_RTS))
+	if (!hostile_joins(h))
 		return EINVAL;
 	return rdma_accept(h->id, &h->param) ? errno : 0;
 }

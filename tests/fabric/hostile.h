@@ -46,6 +46,8 @@ int hostile_ask(struct hostile *h, const void *pdata, size_t len);
  * ESTABLISHED, it confirms the victim's answer and returns true if that succeeds.
  */
 bool hostile_awaits(struct hostile *h, enum rdma_cm_event_type type);
+/* Connects its queue pair after the victim's answer, and confirms nothing. Returns false if that fails. */
+bool hostile_joins(struct hostile *h);
 /* Does all of the above, up to an established connection. Returns false if there is none. */
 bool hostile_connect(struct hostile *h, const struct hostile_target *to);
 

@@ -27,6 +27,10 @@ enum {
 	CARRIED = 251, /* bytes of private data that no device refuses for their number alone */
 	FEW_LINES = 12, /* most lines of the log: a few causes, each of which is logged at most three times in ten seconds */
 	GATHERED = 80, /* events that are collected before the service thread gets the first */
+	CANARY = 0x5a,
+	ATTACK = 0xee,
+	MESSAGE = 64,
+	LITTLE_MS = 1000,
 	AT_ONCE_MOST = 64, /* most events that the service thread may handle before it polls its other descriptors */
 };
 
@@ -588,6 +592,225 @@ static void peer_that_dies_at_once_is_noticed(void)
 	leaves(BY_DYING);
 }
 
+/* ------------------------------------------------------------------ a peer that takes its request back, and goes on */
+
+/* How many messages the peer sends before it rejects the answer to its request. Afterwards it sends one more, and writes. */
+static const int none = 0, one = 1;
+
+/* Connects its queue pair after the victim's answer, and does not confirm that. */
+static void join_unconfirmed(struct hostile *h, struct hostile_target *victim)
+{
+	target_of_attacker(victim);
+	hostile_reach(h, victim);
+	REQUIRE_EQ_INT(hostile_ask(h, NULL, 0), 0);
+	REQUIRE(hostile_awaits(h, RDMA_CM_EVENT_CONNECT_RESPONSE));
+	REQUIRE(hostile_joins(h));
+}
+
+static void take_back_and_go_on(void *arg)
+{
+	int before = *(const int *)arg, accepted;
+	struct hostile_target victim;
+	struct hostile h;
+
+	join_unconfirmed(&h, &victim);
+	memset(h.mem, ATTACK, HOSTILE_ROOM);
+	for (int i = 0; i < before; i++)
+		REQUIRE_EQ_INT(hostile_do(&h, IBV_WR_SEND, MESSAGE, 0, 0, check_patience_ms()), 0);
+	REQUIRE_EQ_INT(hostile_reject(&h, NULL, 0), 0);
+	check_await(CHECK_PARENT); /* the attempt has failed there */
+	accepted = hostile_do(&h, IBV_WR_SEND, MESSAGE, 0, 0, LITTLE_MS) == 0;
+	accepted += hostile_do(&h, IBV_WR_RDMA_WRITE, MESSAGE, victim.begin, victim.key, LITTLE_MS) == 0;
+	check_put(CHECK_PARENT, &accepted, sizeof(accepted));
+	for (;;)
+		pause();
+}
+
+/* Accepts the request, which the peer takes back, with the endpoint `end`. */
+static void accept_what_is_taken_back(void)
+{
+	me.begin = (uintptr_t)buf.mem + MESSAGE;
+	me.key = buf.rmr_context;
+	check_put(attacker, &me, sizeof(me));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+}
+
+/* Lets the attacker go on, and checks that this has no effect. */
+static void nothing_follows(void)
+{
+	int accepted;
+
+	check_signal(attacker);
+	check_get(attacker, &accepted, sizeof(accepted));
+	CHECK_EQ_INT(accepted, 0);
+}
+
+static void needs_confirmations(void)
+{
+	if (api_declares("accept", "unconfirmed"))
+		check_skip("over iWARP there is nothing to reject after the answer");
+}
+
+static void peer_that_takes_its_request_back_reaches_no_memory(void)
+{
+	attacker = check_fork(take_back_and_go_on, (void *)(uintptr_t)&none);
+	victim_opens(8);
+	needs_confirmations();
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, MESSAGE, 1), DAT_SUCCESS);
+	accept_what_is_taken_back();
+	API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	memset(buf.mem, CANARY, buf.size);
+	nothing_follows();
+	for (size_t i = 0; i < buf.size; i++)
+		if (buf.mem[i] != CANARY) {
+			CHECK_FAIL("byte %zu is 0x%02x", i, buf.mem[i]);
+			break;
+		}
+	check_kill(attacker);
+}
+
+static DAT_EVD_HANDLE shared; /* for the messages of two endpoints: `end`, and that of an honest connection */
+
+static void honest_end_shares(struct api_pair *honest)
+{
+	api_end_make(&honest->a, NULL);
+	honest->b = (struct api_end){ .recv = shared, .request = api_evd(64, DAT_EVD_DTO_FLAG),
+				      .connect = api_evd(8, DAT_EVD_CONNECTION_FLAG) };
+}
+
+static void honest_end_connects(struct api_pair *honest)
+{
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_CR_FLAG);
+	DAT_CONN_QUAL qual;
+
+	api_listen(evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	REQUIRE_DAT(api_connect(honest->a.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(evd), honest->b.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(honest->a.connect, honest->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_CONN(honest->b.connect, honest->b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* Allocates memory of the sizes that the queues of an endpoint have, and overwrites it, as a program may. */
+static void write_to_freed_memory(void)
+{
+	unsigned char *blocks[64];
+
+	for (size_t i = 0; i < 64; i++) {
+		REQUIRE((blocks[i] = malloc((i % 8 + 1) * 64)) != NULL);
+		memset(blocks[i], CANARY, (i % 8 + 1) * 64);
+	}
+	for (size_t i = 0; i < 64; i++)
+		free(blocks[i]);
+}
+
+/* The receives of another endpoint are flushed behind that of the attacker's message, and their memory is freed. */
+static void message_before_a_rejection_is_not_used_after_its_flush(void)
+{
+	struct api_pair honest;
+	DAT_EP_PARAM param;
+
+	attacker = check_fork(take_back_and_go_on, (void *)(uintptr_t)&one);
+	victim_opens(8);
+	needs_confirmations();
+	shared = end.recv;
+	honest_end_shares(&honest);
+	REQUIRE_DAT(dat_ep_query(end.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+	param.ep_attr.max_recv_dtos = 4; /* so that what is freed is soon used again */
+	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, shared, honest.b.request, honest.b.connect, &param.ep_attr, &honest.b.ep),
+		    DAT_SUCCESS);
+	honest_end_connects(&honest);
+	for (uint64_t i = 11; i < 13; i++)
+		REQUIRE_DAT(api_recv(honest.b.ep, &buf, 1024, MESSAGE, i), DAT_SUCCESS);
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, MESSAGE, 1), DAT_SUCCESS);
+	accept_what_is_taken_back();
+	REQUIRE_DAT(dat_ep_disconnect(honest.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN_OVER(honest.b.connect, honest.b.ep);
+	API_DTO(shared, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_DTO(shared, honest.b.ep, 11, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	API_DTO(shared, honest.b.ep, 12, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	REQUIRE_DAT(dat_ep_free(honest.b.ep), DAT_SUCCESS);
+	write_to_freed_memory();
+	nothing_follows();
+	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	victim_serves(&buf);
+	check_kill(attacker);
+}
+
+/* The two endpoints share a receive queue, too. */
+static void message_before_a_rejection_costs_others_no_event(void)
+{
+	DAT_SRQ_ATTR room = { .max_recv_dtos = 16, .max_recv_iov = 1, .low_watermark = DAT_SRQ_LW_DEFAULT };
+	struct api_pair honest;
+	DAT_EP_ATTR attr = { 0 };
+	DAT_SRQ_HANDLE srq;
+
+	attacker = check_fork(take_back_and_go_on, (void *)(uintptr_t)&one);
+	victim_opens(8);
+	needs_confirmations();
+	REQUIRE_DAT(dat_ep_free(end.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_srq_create(api.ia, api.pz, &room, &srq), DAT_SUCCESS);
+	shared = end.recv;
+	honest_end_shares(&honest);
+	REQUIRE_DAT(dat_ep_create_with_srq(api.ia, api.pz, shared, end.request, end.connect, srq, &attr, &end.ep), DAT_SUCCESS);
+	REQUIRE_DAT(dat_ep_create_with_srq(api.ia, api.pz, shared, honest.b.request, honest.b.connect, srq, &attr, &honest.b.ep),
+		    DAT_SUCCESS);
+	honest_end_connects(&honest);
+	for (uint64_t i = 1; i < 9; i++) {
+		DAT_LMR_TRIPLET seg = api_seg(&buf, i * MESSAGE, MESSAGE);
+
+		REQUIRE_DAT(dat_srq_post_recv(srq, 1, &seg, api_cookie(i)), DAT_SUCCESS);
+	}
+	accept_what_is_taken_back();
+	nothing_follows();
+	API_DTO(shared, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+	for (uint64_t i = 2; i < 9; i++) {
+		REQUIRE_DAT(api_send(honest.a.ep, &buf, 2048, MESSAGE, i, 0), DAT_SUCCESS);
+		API_DTO(honest.a.request, honest.a.ep, i, DAT_DTO_SUCCESS, MESSAGE);
+		API_DTO(shared, honest.b.ep, i, DAT_DTO_SUCCESS, MESSAGE);
+	}
+	API_QUIET(shared);
+	check_kill(attacker);
+}
+
+static void send_one_too_long(void *arg)
+{
+	struct hostile_target victim;
+	struct hostile h;
+
+	(void)arg;
+	join_unconfirmed(&h, &victim);
+	REQUIRE_EQ_INT(hostile_do(&h, IBV_WR_SEND, MESSAGE, 0, 0, check_patience_ms()), 0);
+	CHECK(hostile_do(&h, IBV_WR_SEND, 2 * MESSAGE, 0, 0, check_patience_ms()) != 0);
+	for (;;)
+		pause();
+}
+
+/* Both have arrived before this side knows of the connection. */
+static void message_before_one_that_is_too_long_completes_once(void)
+{
+	DAT_EVENT event;
+
+	attacker = check_fork(send_one_too_long, NULL);
+	victim_opens(8);
+	needs_confirmations();
+	for (uint64_t i = 1; i < 4; i++)
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, MESSAGE, i), DAT_SUCCESS);
+	check_put(attacker, &me, sizeof(me));
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_EVENT(end.connect, &event);
+	if (!is_end(event.event_number))
+		API_CONN_OVER(end.connect, end.ep);
+	for (uint64_t i = 1; i < 4; i++) {
+		API_EVENT(end.recv, &event);
+		CHECK_EQ_INT(event.event_data.dto_completion_event_data.user_cookie.as_64, i);
+	}
+	API_QUIET(end.recv);
+	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	victim_serves(&buf);
+	check_kill(attacker);
+}
+
 static const struct check_test data_tests[] = {
 	CHECK_TEST(requests_with_any_private_data_are_shown_or_refused),
 	CHECK_TEST(answers_with_any_private_data_are_shown_or_refused),
@@ -612,6 +835,14 @@ static const struct check_test leaving_tests[] = {
 	CHECK_END
 };
 
+static const struct check_test return_tests[] = {
+	CHECK_TEST(peer_that_takes_its_request_back_reaches_no_memory),
+	CHECK_TEST(message_before_a_rejection_is_not_used_after_its_flush),
+	CHECK_TEST(message_before_a_rejection_costs_others_no_event),
+	CHECK_TEST(message_before_one_that_is_too_long_completes_once),
+	CHECK_END
+};
+
 static const struct check_suite private_data = {
 	.name = "hostile private data", .setup = share_progress, .teardown = tear_down, .tests = data_tests
 };
@@ -624,4 +855,8 @@ static const struct check_suite leaving = {
 	.name = "peers that leave", .setup = share_progress, .teardown = tear_down, .tests = leaving_tests
 };
 
-CHECK_SUITES(&private_data, &requests, &leaving);
+static const struct check_suite returning = {
+	.name = "peers that go on", .setup = share_progress, .teardown = tear_down, .tests = return_tests
+};
+
+CHECK_SUITES(&private_data, &requests, &leaving, &returning);

@@ -356,6 +356,41 @@ static void attempt_that_either_device_gives_up_has_the_event_for_it(void)
 	others_are_served();
 }
 
+static void reply_and_say_no_more(void *arg)
+{
+	struct sockaddr_in at = target();
+	int listener = mpa_listen(&at), fd;
+	size_t size;
+
+	(void)arg;
+	check_signal(CHECK_PARENT);
+	fd = mpa_take(listener);
+	CHECK(mpa_hear(fd) >= 0);
+	size = mpa_reply(bytes, MPA_ENHANCED, 2, 4, 4);
+	bytes[MPA_HEAD + 1] = bytes[MPA_HEAD + 3] = 4; /* reads in each direction, so that the RTR message is one */
+	mpa_say(fd, bytes, size);
+	check_await(CHECK_PARENT);
+	close(fd);
+}
+
+/* The program waits without a timeout. The peer never answers the RTR message. */
+static void attempt_at_a_peer_that_says_nothing_after_its_reply_ends(void)
+{
+	attacker = check_fork(reply_and_say_no_more, NULL);
+	victim_opens();
+	me.qual = api_free_qual(cr_evd);
+	check_put(attacker, &me, sizeof(me));
+	check_await(attacker);
+	REQUIRE_DAT(dat_ep_connect(end.ep, api_address(), me.qual, DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+	check_signal(attacker);
+	check_join(attacker);
+	others_are_served();
+}
+
 /* ------------------------------------------------------------------ connections */
 
 static void do_each_wrong(void *arg)
@@ -506,6 +541,46 @@ static void peer_that_says_nothing_after_the_reply_holds_up_nobody(void)
 	others_are_served();
 }
 
+static void serve_no_reads(void *arg)
+{
+	struct sockaddr_in at = target();
+
+	(void)arg;
+	for (int i = 0; i < REQUESTS; i++) {
+		int fd = mpa_reach(&at);
+
+		memset(bytes, 0, sizeof(bytes)); /* no reads in either direction */
+		mpa_say(fd, bytes, mpa_request(bytes, MPA_ENHANCED, 2, 4, 4));
+		CHECK(mpa_hear(fd) >= 0);
+		check_await(CHECK_PARENT);
+		close(fd);
+	}
+}
+
+static void reads_of_peers_that_serve_none_do_not_fill_the_log(void)
+{
+	DAT_RMR_TRIPLET there = { .rmr_context = 7, .target_address = 4096, .segment_length = RECEIVE };
+	DAT_EVENT event;
+
+	attacker = check_fork(serve_no_reads, NULL);
+	victim_opens();
+	check_stderr_begin();
+	check_put(attacker, &me, sizeof(me));
+	for (int i = 0; i < REQUESTS; i++) {
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		REQUIRE_DAT(api_read(end.ep, api_seg(&buf, 0, RECEIVE), there, 2, 0), DAT_SUCCESS);
+		API_EVENT(end.request, &event);
+		CHECK(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS);
+		API_CONN_OVER(end.connect, end.ep);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+		check_signal(attacker);
+	}
+	CHECK(victim_lines(check_stderr_end()) < REQUESTS);
+	check_join(attacker);
+	others_are_served();
+}
+
 static const struct check_test request_tests[] = {
 	CHECK_TEST(requests_of_garbage_are_refused),
 	CHECK_TEST(peers_that_send_half_a_request_hold_up_nobody),
@@ -516,9 +591,11 @@ static const struct check_test request_tests[] = {
 static const struct check_test connection_tests[] = {
 	CHECK_TEST(replies_of_garbage_end_the_attempt),
 	CHECK_TEST(attempt_that_either_device_gives_up_has_the_event_for_it),
+	CHECK_TEST(attempt_at_a_peer_that_says_nothing_after_its_reply_ends),
 	CHECK_TEST(segment_of_garbage_ends_its_connection),
 	CHECK_TEST(segment_with_a_wrong_checksum_ends_its_connection),
 	CHECK_TEST(peer_that_says_nothing_after_the_reply_holds_up_nobody),
+	CHECK_TEST(reads_of_peers_that_serve_none_do_not_fill_the_log),
 	CHECK_END
 };
 

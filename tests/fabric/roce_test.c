@@ -300,6 +300,46 @@ static void connection_by_hand(bool again)
 	check_join(attacker);
 }
 
+/* Rejects each reply as if it named a stale connection. */
+static void call_each_stale(void *arg)
+{
+	unsigned char mad[ROCE_MAD], reply[ROCE_MAD];
+	uint16_t port = target_port();
+
+	(void)arg;
+	for (unsigned int i = 0; i < REQUESTS; i++) {
+		roce_request(mad, port, 0x5100 + i);
+		mad[CM_REQ_QP + 2] = (unsigned char)(0x40 + i);
+		roce_mad(card, mad);
+		REQUIRE(roce_hear(card, CM_REP, reply, HEARD_MS));
+		roce_cm(mad, CM_REJ, 0x5100 + i, roce_get32(reply + CM_LOCAL));
+		mad[24 + 8] = 1 << 6; /* what is rejected: a reply */
+		mad[CM_REJ_REASON + 1] = 10;
+		roce_mad(card, mad);
+		check_await(CHECK_PARENT);
+	}
+}
+
+static void replies_that_are_called_stale_fail_and_do_not_fill_the_log(void)
+{
+	set_up();
+	attacker = check_fork(call_each_stale, NULL);
+	victim_opens();
+	check_stderr_begin();
+	check_put(attacker, &me, sizeof(me));
+	for (int i = 0; i < REQUESTS; i++) {
+		REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+		REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		API_DTO(end.recv, end.ep, 1, DAT_DTO_ERR_FLUSHED, API_ANY_LENGTH);
+		REQUIRE_DAT(dat_ep_reset(end.ep), DAT_SUCCESS);
+		check_signal(attacker);
+	}
+	CHECK(victim_lines(check_stderr_end()) < REQUESTS);
+	check_join(attacker);
+	others_are_served();
+}
+
 static void disconnect_that_names_another_connection_is_ignored(void)
 {
 	connection_by_hand(true);
@@ -311,6 +351,14 @@ static void peer_without_a_queue_pair_costs_its_connection(void)
 }
 
 /* ------------------------------------------------------------------ answers */
+
+/* Fills in a reply that the victim takes. */
+static void accept_in(unsigned char *mad)
+{
+	mad[CM_REP_QP + 2] = 0x21;
+	mad[24 + 24] = mad[24 + 25] = 4;
+	mad[24 + 27] = 7 << 5;
+}
 
 static void answer(const unsigned char *request, unsigned int round, uint64_t *seed)
 {
@@ -334,9 +382,7 @@ static void answer(const unsigned char *request, unsigned int round, uint64_t *s
 		fill(mad + CM_REP_DATA, ROCE_MAD - CM_REP_DATA, seed);
 		break;
 	case 5: /* a reply that is a good one; what follows it does not come */
-		mad[CM_REP_QP + 2] = 0x21;
-		mad[24 + 24] = mad[24 + 25] = 4;
-		mad[24 + 27] = 7 << 5;
+		accept_in(mad);
 		break;
 	case 6: /* "wait for longer than any timeout" */
 		roce_cm(mad, CM_MRA, 0x4100 + round, roce_get32(request + CM_LOCAL));
@@ -369,16 +415,22 @@ static void answer_by_hand(void *arg)
 	check_await(CHECK_PARENT);
 }
 
-static void ask_attacker(void)
+static void connect_to_attacker(DAT_TIMEOUT timeout)
 {
 	struct sockaddr_in there = me.address;
-	DAT_EVENT event;
 
 	there.sin_addr.s_addr = inet_addr(ROCE_ATTACKER);
-	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
-	REQUIRE_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&there, me.qual, 3000000, 0, NULL, DAT_QOS_BEST_EFFORT,
+	REQUIRE_DAT(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&there, me.qual, timeout, 0, NULL, DAT_QOS_BEST_EFFORT,
 				   DAT_CONNECT_DEFAULT_FLAG),
 		    DAT_SUCCESS);
+}
+
+static void ask_attacker(void)
+{
+	DAT_EVENT event;
+
+	REQUIRE_DAT(api_recv(end.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	connect_to_attacker(3000000);
 	check_signal(attacker);
 	check_await(attacker);
 	api_pair_works(&honest, &buf);
@@ -409,6 +461,96 @@ static void answers_by_hand_end_the_attempt(void)
 }
 
 /* ------------------------------------------------------------------ packets */
+
+/* ------------------------------------------------------------------ a neighbour that moves */
+
+enum { MOVES = 3, LATE_MS = 5000 };
+
+/*
+ * Gives the attacker's address another hardware address, so that Linux 6.0 and later reports "unreachable" for the victim's
+ * attempt.
+ */
+static void move_neighbour(int n)
+{
+	char command[160];
+
+	snprintf(command, sizeof(command),
+		 "ip neigh replace " ROCE_ATTACKER " lladdr 52:54:00:09:07:%02x dev " ROCE_CARD " nud permanent", 0x10 + n);
+	REQUIRE_EQ_INT(system(command), 0);
+}
+
+/* Hears the requests of one attempt, each of which has another ID. Writes the last one to `request`. */
+static void hear_requests(unsigned char *request)
+{
+	uint32_t id = 0;
+
+	target_port();
+	for (int i = 0; i < MOVES; i++) {
+		do
+			REQUIRE(roce_hear(card, CM_REQ, request, HEARD_MS));
+		while (i && roce_get32(request + CM_LOCAL) == id);
+		id = roce_get32(request + CM_LOCAL);
+		check_signal(CHECK_PARENT);
+		check_await(CHECK_PARENT);
+	}
+}
+
+/* The victim is about to repeat its request when the answer to the one before arrives. */
+static void answer_before_it_is_asked_again(void *arg)
+{
+	bool accepts = *(const bool *)arg, goes_on;
+	unsigned char request[ROCE_MAD], mad[ROCE_MAD];
+
+	hear_requests(request);
+	roce_cm(mad, accepts ? CM_REP : CM_REJ, 0x6100, roce_get32(request + CM_LOCAL));
+	if (accepts) {
+		accept_in(mad);
+	} else {
+		mad[CM_REJ_REASON + 1] = 28; /* by the consumer */
+		memcpy(mad + 24 + 84, "\1\2", 2);
+	}
+	roce_mad(card, mad);
+	if (accepts)
+		CHECK(roce_hear(card, CM_RTU, mad, HEARD_MS));
+	goes_on = roce_hear(card, accepts ? CM_DREQ : CM_REQ, mad, LATE_MS);
+	check_put(CHECK_PARENT, &goes_on, sizeof(goes_on));
+	check_await(CHECK_PARENT);
+}
+
+static void answer_ends_the_attempt(bool accepts, DAT_EVENT_NUMBER number)
+{
+	bool goes_on;
+
+	set_up();
+	attacker = check_fork(answer_before_it_is_asked_again, &accepts);
+	victim_opens();
+	check_put(attacker, &me, sizeof(me));
+	connect_to_attacker(DAT_TIMEOUT_INFINITE);
+	for (int i = 0; i < MOVES; i++) {
+		check_await(attacker);
+		move_neighbour(i);
+		check_signal(attacker);
+	}
+	API_CONN(end.connect, end.ep, number);
+	check_get(attacker, &goes_on, sizeof(goes_on));
+	CHECK(!goes_on);
+	API_QUIET(end.connect);
+	check_signal(attacker);
+	check_join(attacker);
+	move_neighbour(2 - 0x10); /* as it was */
+}
+
+static void reply_to_a_request_that_would_be_repeated_connects(void)
+{
+	answer_ends_the_attempt(true, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void rejection_of_a_request_that_would_be_repeated_ends_the_attempt(void)
+{
+	answer_ends_the_attempt(false, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+/* ------------------------------------------------------------------ packets to queue pairs */
 
 /* Sends each kind of packet of a reliable connection to each queue pair, with a random number and content. */
 static void send_packets(void *arg)
@@ -455,8 +597,11 @@ static const struct check_test management_tests[] = {
 	CHECK_TEST(datagrams_of_garbage_harm_nobody),
 	CHECK_TEST(requests_by_hand_are_shown_and_their_accept_ends),
 	CHECK_TEST(disconnect_that_names_another_connection_is_ignored),
+	CHECK_TEST(replies_that_are_called_stale_fail_and_do_not_fill_the_log),
 	CHECK_TEST(peer_without_a_queue_pair_costs_its_connection),
 	CHECK_TEST(answers_by_hand_end_the_attempt),
+	CHECK_TEST(reply_to_a_request_that_would_be_repeated_connects),
+	CHECK_TEST(rejection_of_a_request_that_would_be_repeated_ends_the_attempt),
 	CHECK_END
 };
 

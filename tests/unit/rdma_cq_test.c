@@ -4,6 +4,8 @@
  * functions of libibverbs that the provider calls are the test's own, so no device is needed.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -270,7 +272,37 @@ static void second_queue_is_told_of_at_level_debug(void)
 	CHECK_HAS_STR(check_stderr_end(), "for receives as well");
 }
 
+static atomic_bool woken;
+
+static void *wake_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	rdma_evd_wake(arg);
+	atomic_store(&woken, true);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A post that queues an event wakes the waiter, and has locks then. */
+static void thread_is_not_cancelled_when_it_wakes_a_waiter(void)
+{
+	static struct rdma_evd waited;
+	uint64_t count = 0;
+	pthread_t thread;
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	REQUIRE(fd >= 0);
+	waited.base.has_cq = true;
+	atomic_init(&waited.wake_fd, fd);
+	REQUIRE(pthread_create(&thread, NULL, wake_cancelled, &waited.base) == 0);
+	REQUIRE(pthread_join(thread, NULL) == 0);
+	CHECK(atomic_load(&woken));
+	CHECK(read(fd, &count, sizeof(count)) == sizeof(count) && count == 1);
+	close(fd);
+}
+
 static const struct check_test tests[] = {
+	CHECK_TEST(thread_is_not_cancelled_when_it_wakes_a_waiter),
 	CHECK_TEST(endpoints_of_1024_receives_share_a_queue),
 	CHECK_TEST(receives_share_a_queue_longer_than_requests),
 	CHECK_TEST(deep_endpoints_behind_a_small_one_share_its_queue),

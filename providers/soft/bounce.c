@@ -50,6 +50,7 @@ struct soft_bounce {
 	_Atomic uint32_t awaited; /* threads in soft_bounce_quiesce(): the bounce thread lets them have the lock first */
 	struct soft_peer *clients[SOFT_PORT_MAX / 64]; /* lock */
 	unsigned int count;			       /* lock */
+	_Atomic uint32_t context; /* of the target, by which the piece under way is looked up and copied; 0: none */
 	bool cma; /* the kernel allows copies within this process: faults are errors, not signals */
 	_Atomic bool stop;
 };
@@ -266,7 +267,7 @@ static bool question_request(struct question *q)
 }
 
 /* Finds our memory as the request's target: a receive, or what the remote part of the request names. */
-static bool question_target(struct soft_ia *ia, struct question *q)
+static bool question_target(struct soft_bounce *bounce, struct question *q)
 {
 	struct datp_rge remote = q->r.remote;
 	struct datp_sge whole = { .addr = remote.addr, .len = q->r.len };
@@ -277,13 +278,15 @@ static bool question_target(struct soft_ia *ia, struct question *q)
 		question_serves(q, SOFT_BOUNCE_RECEIVE(q->r.msg));
 		if (!soft_receive_own(&q->sink, q->ep, q->r.msg) ||
 		    q->r.len > soft_sge_bytes(q->sink.sge, (int)q->sink.n) ||
-		    !soft_mr_owns_segments(ia, q->pz, q->sink.sge, q->sink.n, true))
+		    !soft_mr_owns_segments(bounce->ia, q->pz, q->sink.sge, q->sink.n, true))
 			return false;
 		soft_list_sge(&q->ours, q->sink.sge, (int)q->sink.n);
 		return true;
 	}
 	remote.len = q->r.len;
-	if (!soft_mr_owns_target(ia, q->pz, &remote,
+	/* release: what was copied by an earlier context comes before; see soft_bounce_await_window() */
+	atomic_store_explicit(&bounce->context, remote.rmr_context, memory_order_release);
+	if (!soft_mr_owns_target(bounce->ia, q->pz, &remote,
 				 q->write ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
 					    DAT_MEM_PRIV_REMOTE_READ_FLAG))
 		return false;
@@ -304,7 +307,7 @@ static bool question_source(const struct soft_ia *ia, struct question *q)
 }
 
 /* Finds out which memory the question is about. Returns false if the asker has no right to it. bounce->lock held. */
-static bool question_understand(const struct soft_bounce *bounce, const struct soft_peer *asker,
+static bool question_understand(struct soft_bounce *bounce, const struct soft_peer *asker,
 				const struct soft_mailbox *b, struct question *q)
 {
 	*q = (struct question){ .port = SOFT_ONCE(b->port),
@@ -318,7 +321,7 @@ static bool question_understand(const struct soft_bounce *bounce, const struct s
 		return false;
 	if (!soft_is_message(q->r.op) && q->r.op != DATP_RDMA_WRITE && !soft_is_read(q->r.op))
 		return false;
-	if (!(q->initiator ? question_target(bounce->ia, q) : question_source(bounce->ia, q)))
+	if (!(q->initiator ? question_target(bounce, q) : question_source(bounce->ia, q)))
 		return false;
 	soft_list_skip(&q->ours, q->offset);
 	return true;
@@ -350,15 +353,21 @@ static void bounce_serve_locked(struct soft_bounce *bounce, const struct soft_pe
 	struct soft_list data;
 	struct question q;
 
-	/* memory without a right to it is answered like memory that does not exist */
-	b->error = EFAULT;
 	if (question_understand(bounce, asker, b, &q)) {
 		soft_list_one(&data, (uintptr_t)b->data, q.len);
 		b->error = bounce_copy(bounce, &q.ours, &data, q.len, q.write, q.ordered);
+	} else {
+		/*
+		 * Memory without a right to it is answered like memory that does not exist. But that this side has ended the
+		 * connection is no error of the request: the asker is about to hear of the end.
+		 */
+		b->error = q.ep ? EFAULT : ESRCH;
 	}
 	/* release: comes after all accesses to our memory; soft_bounce_await() acquires it */
 	if (q.ep)
 		atomic_store_explicit(&q.ep->bounce_serves, 0, memory_order_release);
+	/* release: as above; soft_bounce_await_window() acquires it */
+	atomic_store_explicit(&bounce->context, 0, memory_order_release);
 	/* release: publishes the data and the error; ask_wait() acquires them */
 	atomic_store_explicit(&b->state, SOFT_MAILBOX_DONE, memory_order_release);
 	futex_wake(&b->state);
@@ -499,6 +508,20 @@ void soft_bounce_quiesce(struct soft_ia *ia)
 	datp_lock(&bounce->lock);
 	datp_unlock(&bounce->lock);
 	atomic_fetch_sub_explicit(&bounce->awaited, 1, memory_order_relaxed);
+}
+
+void soft_bounce_await_window(struct soft_ia *ia, uint32_t context)
+{
+	struct soft_bounce *bounce = atomic_load(&ia->bounce); /* as in soft_bounce_quiesce() */
+
+	/*
+	 * The bounce thread stores a context before it looks for the record, under windows_lock, which the caller has taken to
+	 * drop the record. If the lookup comes second, it finds nothing. If it comes first, the lock makes that store visible
+	 * here, and this load finds the context, or what the bounce thread has stored since then. acquire: that came after the
+	 * piece
+	 */
+	if (bounce && atomic_load_explicit(&bounce->context, memory_order_acquire) == context)
+		soft_bounce_quiesce(ia);
 }
 
 void soft_bounce_await(struct soft_ep *ep, uint64_t what)

@@ -48,6 +48,11 @@ void soft_bounce_leave(struct soft_ia *ia, struct soft_peer *peer);
  * soft_ia.lock.
  */
 void soft_bounce_quiesce(struct soft_ia *ia);
+/*
+ * The same, but it waits only for a piece that is copied by this context of a window, whose record the caller has dropped: what
+ * goes on for other connections is not waited for.
+ */
+void soft_bounce_await_window(struct soft_ia *ia, uint32_t context);
 void soft_bounce_stop(struct soft_ia *ia);
 
 /* What soft_ep.bounce_serves names: the receive of a message, or a request by its position in the port's queue. */

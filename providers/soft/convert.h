@@ -31,7 +31,7 @@ bool soft_convert_lock(struct datp_fork_own *own);
 bool soft_convert(const struct soft_ia *ia, const struct datp_lmr *lmr);
 /* After a region was added: waits for a conversion that has not seen it. */
 void soft_convert_added(void);
-/* After a region was freed, or was not added: makes its pages private again, unless another region has a part of them. */
+/* After a region was freed, or was not added: makes those of its pages private again of which no other region has a part. */
 void soft_convert_back(const struct datp_lmr *lmr);
 
 /* The whole pages of a range. *len is 0 if there are none. */

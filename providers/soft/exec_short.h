@@ -14,6 +14,17 @@
 #include "send.h"
 #include "share.h"
 
+/*
+ * A longer request is for exec.c: its copy has a record (copying.h), so that a thread that frees another region does not wait for
+ * it, nor the service thread for the endpoint.
+ */
+#define SOFT_SHORT_MAX ((uint64_t)64 << 10)
+
+static inline bool soft_short_fits(uint64_t len)
+{
+	return len - 1 < SOFT_SHORT_MAX; /* not for 0 */
+}
+
 /* Returns true if this connection can have such requests, and this context of the peer may open memory that is mapped here. */
 static inline bool soft_maps(const struct soft_ep *ep, uint32_t context)
 {
@@ -42,7 +53,7 @@ static inline void soft_short_expect(struct soft_ep *ep, uint32_t context)
  */
 static inline bool soft_is_short(const struct soft_ep *ep, uint64_t len, const struct datp_rge *remote)
 {
-	return len && ep->requests.slots && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) &&
+	return soft_short_fits(len) && ep->requests.slots && !ep->failing && soft_send_is_next(ep, ep->base.sq.posted) &&
 	       soft_share_may(ep->peer, remote->rmr_context);
 }
 
@@ -87,7 +98,7 @@ static inline __attribute__((always_inline)) void soft_short_queue(struct soft_e
 static inline __attribute__((always_inline)) bool soft_near_opens(const struct soft_near *near, const struct datp_rge *remote,
 								  uint64_t len, uint32_t need)
 {
-	return len && near->rights & need && datp_range_holds(near->addr, near->len, remote->addr, len);
+	return soft_short_fits(len) && near->rights & need && datp_range_holds(near->addr, near->len, remote->addr, len);
 }
 
 /*

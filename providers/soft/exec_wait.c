@@ -9,6 +9,7 @@
 #include "bound.h"
 #include "copying.h"
 #include "peer.h"
+#include "providers/common/base/cancel.h"
 #include <sched.h>
 #include <time.h>
 
@@ -51,11 +52,16 @@ bool soft_exec_let_go(const struct soft_exec_watch *watch)
 void soft_exec_nap(unsigned int round)
 {
 	const struct timespec nap = { 0, EXEC_NAP_NS };
+	struct cancel own;
 
-	if (round < EXEC_SPIN)
+	if (round < EXEC_SPIN) {
 		sched_yield();
-	else
-		nanosleep(&nap, NULL);
+		return;
+	}
+	/* nanosleep() is a cancellation point, and the caller may hold locks */
+	cancel_off(&own);
+	nanosleep(&nap, NULL);
+	cancel_restore(&own);
 }
 
 bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t *until,

@@ -453,8 +453,7 @@ static struct soft_finder *search_await(struct soft_peer *peer, uint64_t wait_us
 	datp_lock(&search->lock);
 	search->awaited = false;
 	/* relaxed: see soft_peer_waited() */
-	search->all_us += waited;
-	__atomic_store_n(&peer->searched, search->all_us / 1000, __ATOMIC_RELAXED);
+	__atomic_store_n(&search->waited_us, search->waited_us + waited, __ATOMIC_RELAXED);
 	f = soft_errand_is_done(&search->finder->errand) ? answer_take_locked(peer) : NULL;
 	datp_unlock(&search->lock);
 	return f;

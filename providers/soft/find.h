@@ -17,7 +17,7 @@ struct soft_search {
 	struct soft_finder *finder;
 	bool awaited;		/* a thread waits for the finder, and takes its answer if that comes in time */
 	uint64_t answered_us;	/* when the finder was seen to have an answer, which nobody has taken; or 0 */
-	uint64_t all_us;	/* how long calls have waited for all of its searches */
+	uint64_t waited_us;	/* how long calls have waited for its searches. Read without the lock: soft_peer_waited() */
 };
 
 /* The finders of an adapter, with those that were left behind when their peers went, and what processes have used up. */

@@ -7,8 +7,8 @@
  * memfd, or a socket without unread descriptors. Closers, threads that have no lock and that nobody waits for, close all others.
  *
  * Invariant: only this file closes a descriptor that came over a socket, or the last descriptor of a socket that has been
- * connected to another process. The number of closers is limited, and so is that of descriptors that wait to be closed. One case
- * is left: see soft_foreign_end_listener().
+ * connected to another process. Each of these is closed at some time, however many wait. The number of closers is limited, and so
+ * is what is received while many wait. One case is left: see soft_foreign_end_listener().
  */
 #define _GNU_SOURCE
 #include "foreign.h"
@@ -23,18 +23,39 @@
 
 #define CLOSERS 16   /* threads, each of which a peer can hold up */
 #define FULL	64   /* descriptors that wait to be closed, or are being closed */
-#define ROOM	1024 /* one for each connection that is not established, and those of one message */
-#define LOOKS	4096 /* a queue of unread messages is much shorter */
+#define FEW	4    /* unread messages that an honest process may leave behind */
+#define MUCH	(FULL + SOFT_FOREIGN_MOST) /* honest processes do not send so many, one with each connection */
+#define BITS	64u
+#define WORDS	((1u << 20) / BITS) /* for as many descriptors as the kernel lets a process have, unless fs.nr_open is raised */
 #define NAPS	20
 #define NAP_NS	250000
 
 static struct {
 	_Atomic uint32_t lock; /* a leaf */
-	int waiting[ROOM];     /* a ring */
-	unsigned int first, count, closers, closing;
+	uint64_t waiting[WORDS]; /* a bit for each descriptor */
+	unsigned int top;	 /* no word behind this one is in use */
+	unsigned int hint;	 /* the search begins at this descriptor, so that each comes in turn */
+	unsigned int count, closers, closing;
 } foreign;
 
 /* ---- the threads ---- */
+
+/* Takes one of the descriptors that wait, of which there are some. foreign.lock */
+static unsigned int take(void)
+{
+	unsigned int at = foreign.hint / BITS % (foreign.top + 1);
+	uint64_t some = foreign.waiting[at] & UINT64_MAX << foreign.hint % BITS;
+	unsigned int fd;
+
+	while (!some) {
+		at = (at + 1) % (foreign.top + 1);
+		some = foreign.waiting[at];
+	}
+	fd = at * BITS + (unsigned int)__builtin_ctzll(some);
+	foreign.waiting[at] &= ~(UINT64_C(1) << fd % BITS);
+	foreign.hint = fd + 1;
+	return fd;
+}
 
 static int next(void)
 {
@@ -42,8 +63,7 @@ static int next(void)
 
 	datp_lock(&foreign.lock);
 	if (foreign.count) {
-		fd = foreign.waiting[foreign.first];
-		foreign.first = (foreign.first + 1) % ROOM;
+		fd = (int)take();
 		foreign.count--;
 		foreign.closing++;
 	} else {
@@ -90,28 +110,34 @@ static void start(void)
 
 /* ---- what others call ---- */
 
-/* Leaves it to one of the threads. If there is no room, the descriptor stays open: that is better than to wait here. */
+/* Leaves it to one of the threads. If its number is beyond all that are noted, it stays open: that is better than to wait here. */
 static void close_later(int fd)
 {
 	static struct log_limit left;
-	bool room;
+	unsigned int at = (unsigned int)fd / BITS;
 
+	if (at >= WORDS) {
+		log_limited(&left, 1, "soft: descriptor %d, which a process has sent, stays open: the number is too high", fd);
+		return;
+	}
 	datp_lock(&foreign.lock);
-	room = foreign.count < ROOM;
-	if (room)
-		foreign.waiting[(foreign.first + foreign.count++) % ROOM] = fd;
+	/* a program may have closed a descriptor that is not its own, so that its number came again */
+	foreign.count += !(foreign.waiting[at] >> (unsigned int)fd % BITS & 1);
+	foreign.waiting[at] |= UINT64_C(1) << (unsigned int)fd % BITS;
+	foreign.top = at > foreign.top ? at : foreign.top;
 	datp_unlock(&foreign.lock);
-	if (!room)
-		log_limited(&left, 1,
-			    "soft: descriptor %d, which another process has sent, stays open: the close of %d others does not end",
-			    fd, ROOM);
 	start();
+}
+
+/* Only a memfd has seals, and nothing can hold up its close; the question is answered without its file system. */
+static bool closes_at_once(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
 void soft_foreign_close(int fd)
 {
-	/* only a memfd has seals, and nothing can hold up its close; the question is answered without its file system */
-	if (fcntl(fd, F_GET_SEALS) >= 0)
+	if (closes_at_once(fd))
 		close(fd);
 	else
 		close_later(fd);
@@ -164,6 +190,10 @@ static enum unread look(int fd)
 	return hdr.msg_controllen ? UNREAD_BYTES : UNREAD_NOTHING;
 }
 
+/*
+ * To throw away a queue of unread messages takes the kernel much less time than to receive them one by one, so after a look at a
+ * few of them a closer does that.
+ */
 void soft_foreign_hangup(int fd)
 {
 	int on = 1;
@@ -174,7 +204,7 @@ void soft_foreign_hangup(int fd)
 	shutdown(fd, SHUT_RDWR);
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
 		unread = UNREAD_FILES;
-	for (int i = 0; i < LOOKS && unread == UNREAD_BYTES; i++) {
+	for (int i = 0; unread == UNREAD_BYTES && i < FEW; i++) {
 		unread = look(fd);
 		if (unread == UNREAD_BYTES)
 			(void)recv(fd, &byte, 1, MSG_DONTWAIT);
@@ -212,7 +242,37 @@ static unsigned int open_still(void)
 
 bool soft_foreign_is_full(void)
 {
-	return open_still() >= FULL;
+	bool full = open_still() >= FULL;
+
+	/* none may have been startable when the last one came */
+	if (full)
+		start();
+	return full;
+}
+
+bool soft_foreign_is_too_much(int fd)
+{
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	union {
+		struct cmsghdr header;
+		unsigned char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	/* there is room for one descriptor, so the kernel makes no more, and says that the message has some */
+	struct msghdr hdr = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))
+	};
+	bool closes;
+	int one;
+
+	if (open_still() < MUCH || recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+		return false;
+	one = soft_foreign_take(&hdr);
+	if (one < 0)
+		return hdr.msg_flags & MSG_CTRUNC;
+	closes = closes_at_once(one); /* an honest process sends one memfd */
+	soft_foreign_close(one);
+	return !closes || (hdr.msg_flags & MSG_CTRUNC);
 }
 
 void soft_foreign_nap(void)
@@ -225,8 +285,10 @@ void soft_foreign_nap(void)
 
 void soft_foreign_forked(void)
 {
-	/* if another thread had the lock when this one forked, that thread does not exist here */
-	(void)datp_trylock(&foreign.lock);
-	foreign.first = foreign.count = foreign.closers = foreign.closing = 0;
+	/* if another thread had the lock when this one forked, that thread does not exist here, and `top` may be behind */
+	bool held = !datp_trylock(&foreign.lock);
+
+	memset(foreign.waiting, 0, held ? sizeof foreign.waiting : (foreign.top + 1) * sizeof *foreign.waiting);
+	foreign.top = foreign.hint = foreign.count = foreign.closers = foreign.closing = 0;
 	datp_unlock(&foreign.lock);
 }

@@ -18,6 +18,11 @@ void soft_foreign_hangup(int fd);
 void soft_foreign_end_listener(int fd);
 /* Returns true if so many descriptors wait to be closed that no more should be received: no connection is accepted then. */
 bool soft_foreign_is_full(void);
+/*
+ * Returns true if far more wait than honest processes send, and the next message on the socket brings further ones that would have
+ * to wait. The socket is to be hung up then: they stay in it, and it is one descriptor.
+ */
+bool soft_foreign_is_too_much(int fd);
 /* Gives the threads a moment, of a few milliseconds at most, if descriptors wait to be closed. */
 void soft_foreign_nap(void);
 /* In the child of fork(), which has none of the threads. */

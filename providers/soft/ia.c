@@ -14,6 +14,7 @@
 #include "fast.h"
 #include "fast20.h"
 #include "foreign.h"
+#include "listener.h"
 #include "skip.h"
 #include "mr.h"
 #include "owed.h"
@@ -47,6 +48,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* the service thread polls one queue this many times before it polls others */
@@ -95,6 +97,14 @@ bool soft_ia_regions_touch(uint64_t addr, uint64_t len)
 		touch = soft_mr_touch(ia, addr, len);
 	pthread_mutex_unlock(&soft.lock);
 	return touch;
+}
+
+void soft_ia_regions_cover(const struct soft_cover *cover)
+{
+	pthread_mutex_lock(&soft.lock);
+	for (struct soft_ia *ia = soft.all; ia; ia = ia->next)
+		soft_mr_cover(ia, cover);
+	pthread_mutex_unlock(&soft.lock);
 }
 
 /*
@@ -233,10 +243,12 @@ static void service_event(void *arg, uint32_t events)
 void soft_ia_wake(struct soft_ia *ia)
 {
 	uint64_t one = 1;
-	/* if this fails the counter is full, and the service thread is awake in any case */
-	ssize_t written = write(ia->service_fd, &one, sizeof one);
 
-	(void)written;
+	/*
+	 * Posts and dequeues come here with locks, and write() is a cancellation point, which the system call is not. If it fails
+	 * the counter is full, and the service thread is awake in any case.
+	 */
+	(void)syscall(SYS_write, ia->service_fd, &one, sizeof one);
 }
 
 void soft_ia_watch(struct soft_ia *ia)
@@ -425,6 +437,7 @@ static void soft_ia_close(struct datp_ia *base)
 	soft_tick_fini(ia);
 	soft_sockets_fini(ia);
 	soft_probes_fini(ia);
+	soft_listeners_fini(ia);
 	soft_pending_fini(ia);
 	soft_bounce_stop(ia);
 	if (ia->null_cq.ring) {
@@ -469,13 +482,15 @@ static enum datp_err soft_ia_open(struct datp_ia *base, const char *params)
 		err = tables_init(ia);
 	if (!err)
 		err = soft_cq_init(&ia->null_cq, ia, NULL, 1);
-	if (!err)
+	if (!err) {
+		/* without the poll lock, because the service thread does not know the adapter yet */
+		(void)soft_cq_arm(&ia->null_cq, SOFT_NOTIFY_SERVICE);
 		err = service_fd_init(ia);
+	}
 	if (err) {
 		soft_ia_close(base);
 		return err;
 	}
-	(void)soft_cq_arm(&ia->null_cq, SOFT_NOTIFY_SERVICE);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&soft.lock);
 	ia->next = soft.all;

@@ -32,6 +32,9 @@ libsoft_core_la_SOURCES = \
 	providers/soft/guard.c providers/soft/guard.h providers/soft/guard_word.h \
 	providers/soft/skip.c providers/soft/skip.h \
 	providers/soft/ia.c providers/soft/ia.h \
+	providers/soft/index_pool.c providers/soft/index_pool.h \
+	providers/soft/listener.c providers/soft/listener.h \
+	providers/soft/liveness.c providers/soft/liveness.h \
 	providers/soft/lost.c providers/soft/lost.h \
 	providers/soft/owed.c providers/soft/owed.h \
 	providers/soft/mr.c providers/soft/mr.h \

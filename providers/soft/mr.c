@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
-#define MR_REST	    4096u /* an index is used again only after this many others have been freed */
+#define MR_REST	    4096u /* see index_pool.h */
 
 enum datp_err soft_mr_init(struct soft_ia *ia)
 {
@@ -32,9 +32,9 @@ enum datp_err soft_mr_init(struct soft_ia *ia)
 	ia->arena->own = ia->own;
 	ia->lmrs = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->lmrs);
 	ia->mr_gen = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->mr_gen);
-	ia->mr_free = soft_sparse_new(SOFT_MR_COUNT, sizeof *ia->mr_free);
 	ia->mr_used = 1; /* index 0 stays unused: no context is 0 */
-	if (ia->own && ia->lmrs && ia->mr_gen && ia->mr_free && !soft_windows_init(ia))
+	if (soft_index_pool_init(&ia->mr_pool, SOFT_MR_COUNT, MR_REST) && ia->own && ia->lmrs && ia->mr_gen &&
+	    !soft_windows_init(ia))
 		return DATP_OK;
 	soft_mr_fini(ia);
 	return DATP_ERR_MEMORY;
@@ -45,11 +45,10 @@ void soft_mr_fini(struct soft_ia *ia)
 	soft_windows_fini(ia);
 	soft_sparse_free(ia->lmrs, SOFT_MR_COUNT, sizeof *ia->lmrs);
 	soft_sparse_free(ia->mr_gen, SOFT_MR_COUNT, sizeof *ia->mr_gen);
-	soft_sparse_free(ia->mr_free, SOFT_MR_COUNT, sizeof *ia->mr_free);
+	soft_index_pool_fini(&ia->mr_pool);
 	ia->own = NULL; /* it is freed with the arena */
 	ia->lmrs = NULL;
 	ia->mr_gen = NULL;
-	ia->mr_free = NULL;
 }
 
 /* Returns 0 if the table is full. */
@@ -58,14 +57,7 @@ static uint32_t mr_index_get(struct soft_ia *ia, struct datp_lmr *lmr)
 	uint32_t index = 0;
 
 	datp_lock(&ia->lock);
-	if (ia->mr_free_count > MR_REST || (ia->mr_free_count && ia->mr_used == SOFT_MR_COUNT)) {
-		index = ia->mr_free[ia->mr_free_head];
-		ia->mr_free_head = (ia->mr_free_head + 1) % SOFT_MR_COUNT;
-		ia->mr_free_count--;
-	} else if (ia->mr_used < SOFT_MR_COUNT) {
-		index = atomic_fetch_add_explicit(&ia->mr_used, 1, memory_order_relaxed);
-	}
-	if (index)
+	if (soft_index_take(&ia->mr_pool, &ia->mr_used, &index))
 		ia->lmrs[index] = lmr;
 	datp_unlock(&ia->lock);
 	return index;
@@ -75,19 +67,23 @@ static void mr_index_put(struct soft_ia *ia, uint32_t index)
 {
 	datp_lock(&ia->lock);
 	ia->lmrs[index] = NULL;
-	ia->mr_free[(ia->mr_free_head + ia->mr_free_count++) % SOFT_MR_COUNT] = index;
+	soft_index_give(&ia->mr_pool, index);
 	datp_unlock(&ia->lock);
 }
 
+/* The generation is not 0, because a window's context without generation stands for all of its contexts: see quiesce.h. */
 static uint32_t mr_next_context(struct soft_ia *ia, uint32_t index)
 {
+	uint32_t gen;
+
 	/*
 	 * relaxed: it only has to be a number that no other bind of the window gets, on any
 	 * endpoint
 	 */
-	uint32_t gen = atomic_fetch_add_explicit(&ia->mr_gen[index], 1, memory_order_relaxed) + 1;
-
-	return index << SOFT_MR_GEN_BITS | (gen & MR_GEN_MASK);
+	do
+		gen = (atomic_fetch_add_explicit(&ia->mr_gen[index], 1, memory_order_relaxed) + 1) & MR_GEN_MASK;
+	while (!gen);
+	return index << SOFT_MR_GEN_BITS | gen;
 }
 
 /*
@@ -225,6 +221,12 @@ void soft_lmr_free(struct datp_lmr *lmr)
 	soft_convert_back(lmr);
 }
 
+/* Returns true if a region has a byte of the range. */
+static bool lmr_touches(const struct datp_lmr *lmr, uint64_t addr, uint64_t len)
+{
+	return lmr->addr < addr + len && addr < lmr->addr + lmr->len;
+}
+
 bool soft_mr_touch(struct soft_ia *ia, uint64_t addr, uint64_t len)
 {
 	bool touch = false;
@@ -234,10 +236,30 @@ bool soft_mr_touch(struct soft_ia *ia, uint64_t addr, uint64_t len)
 	for (uint32_t i = 0; i < atomic_load_explicit(&ia->mr_used, memory_order_relaxed) && !touch; i++) {
 		const struct datp_lmr *lmr = ia->lmrs[i];
 
-		touch = lmr && lmr->addr < addr + len && addr < lmr->addr + lmr->len;
+		touch = lmr && lmr_touches(lmr, addr, len);
 	}
 	datp_unlock(&ia->lock);
 	return touch;
+}
+
+void soft_mr_cover(struct soft_ia *ia, const struct soft_cover *cover)
+{
+	uint64_t end = cover->addr + cover->len;
+
+	datp_lock(&ia->lock);
+	/* relaxed: it is written under the lock */
+	for (uint32_t i = 0; i < atomic_load_explicit(&ia->mr_used, memory_order_relaxed); i++) {
+		const struct datp_lmr *lmr = ia->lmrs[i];
+		uint64_t first, last;
+
+		if (!lmr || !lmr_touches(lmr, cover->addr, cover->len))
+			continue;
+		first = lmr->addr > cover->addr ? lmr->addr : cover->addr;
+		last = (lmr->addr + lmr->len < end ? lmr->addr + lmr->len : end) - 1;
+		cover->change[(first - cover->addr) / cover->page]++;
+		cover->change[(last - cover->addr) / cover->page + 1]--;
+	}
+	datp_unlock(&ia->lock);
 }
 
 struct datp_lmr *soft_lmr_find(struct datp_ia *base, uint32_t context)
@@ -357,13 +379,16 @@ bool soft_mr_invalidate(struct soft_mr *table, uint32_t context, uint32_t conn)
 bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool good)
 {
 	struct soft_mr *mr = &soft_ia(base->obj.ia)->mr[((struct soft_rmr *)base)->index];
-	uint32_t left = context | SOFT_MR_BINDING;
+	uint32_t left = context | SOFT_MR_BINDING, bound = context;
 
 	if (!good)
 		soft_window_forget(soft_ia(base->obj.ia), context);
-	/* a failed bind has not been executed, except partly, by a process that died during it */
-	if (!good)
-		(void)atomic_compare_exchange_strong(&mr->context, &left, 0);
+	/*
+	 * A failed bind has not been executed, except by a process that died during it, or before it had counted it. The words
+	 * are tried in the order in which an execution stores them. A later bind that has replaced them has another context
+	 */
+	if (!good && !atomic_compare_exchange_strong(&mr->context, &left, 0))
+		(void)atomic_compare_exchange_strong(&mr->context, &bound, 0);
 	/* relaxed: another executor may bind the window at any time anyway */
 	return good && atomic_load_explicit(&mr->context, memory_order_relaxed) ==
 			       (len ? context : 0);

@@ -21,6 +21,16 @@ void soft_lmr_free(struct datp_lmr *lmr);
 struct datp_lmr *soft_lmr_find(struct datp_ia *ia, uint32_t context);
 /* Returns true if a region of this IA has a byte of the range. */
 bool soft_mr_touch(struct soft_ia *ia, uint64_t addr, uint64_t len);
+
+/* Which pages of a range regions have: from each page on, how many regions more or fewer than on the page before. */
+struct soft_cover {
+	uint64_t addr, len; /* whole pages */
+	uint64_t page;
+	int32_t *change; /* one for each page, and one more */
+};
+
+/* Adds the regions of this IA. */
+void soft_mr_cover(struct soft_ia *ia, const struct soft_cover *cover);
 enum datp_err soft_rmr_create(struct datp_rmr *rmr);
 void soft_rmr_free(struct datp_rmr *rmr);
 

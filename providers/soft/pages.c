@@ -192,22 +192,27 @@ static bool proc_is_ours(void)
 
 bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_backing *backing)
 {
+	const bool own = pid == getpid(); /* every /proc shows the process that looks as "self" */
+	enum verdict verdict;
 	struct mapping map;
 	char name[32];
 	FILE *maps;
 	bool found;
 
-	if (!proc_is_ours())
+	if (!own && !proc_is_ours())
 		return false;
 	snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-	maps = fopen(name, "re");
+	maps = fopen(own ? MAPS : name, "re");
 	if (!maps)
 		return false;
-	found = mapping_find(maps, addr, &map) == MORE && map.shared && map.file &&
-		map.start <= addr && len <= map.end - addr;
-	fclose(maps);
+	errno = 0;
+	verdict = mapping_find(maps, addr, &map);
+	found = verdict == MORE && map.shared && map.file && map.start <= addr && len <= map.end - addr;
 	if (found)
 		*backing = map.backing;
+	else if (!errno) /* there was memory for the lines */
+		errno = verdict == UNKNOWN ? EPROTO : ENOENT;
+	fclose(maps);
 	return found;
 }
 

@@ -35,7 +35,7 @@ struct soft_backing {
 
 /*
  * Finds the mapping of a range in process `pid`. Returns false if the range is not within one
- * shared mapping of a file, or the process cannot be inspected.
+ * shared mapping of a file, with errno ENOENT, or if the process cannot be inspected.
  */
 bool soft_pages_backing(pid_t pid, uint64_t addr, uint64_t len, struct soft_backing *backing);
 

@@ -21,6 +21,7 @@
 #include "tick.h"
 #include "xfer.h"
 #include "log/limited.h"
+#include "providers/common/base/cancel.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -413,17 +414,16 @@ static bool peer_again(struct soft_peer *peer, uint32_t sender_id)
 	return true;
 }
 
-/* Returns true if the peer has no connection, and none is being made: only its sockets refer to it. ia.lock */
+/* Returns true if only liveness sockets refer to the peer: it has no connection, and none is being made. ia.lock */
 static bool peer_is_idle(const struct soft_peer *peer)
 {
 	uint32_t sockets = 0;
 
-	for (const struct soft_socket *sock = peer->ia->sockets; sock; sock = sock->next)
-		if (sock->peer == peer) {
-			if (sock->ep || sock->cr || !sock->liveness || sock->out)
-				return false;
-			sockets++;
-		}
+	for (const struct soft_socket *sock = peer->sockets; sock; sock = sock->next_of_peer) {
+		if (sock->ep || sock->cr || sock->out)
+			return false;
+		sockets++;
+	}
 	return peer->users == sockets;
 }
 
@@ -431,20 +431,17 @@ static bool peer_is_idle(const struct soft_peer *peer)
 static struct soft_socket *idle_socket(const struct soft_peer *newest)
 {
 	struct soft_ia *ia = newest->ia;
-	struct soft_peer *oldest = NULL;
-	struct soft_socket *sock = NULL;
+	struct soft_socket *socket = NULL;
 	unsigned int idle = 0;
 
 	datp_lock(&ia->lock);
 	for (struct soft_peer *peer = ia->peers; peer; peer = peer->next)
 		if (peer != newest && !peer->self && soft_process_is(&peer->process, &newest->process) && peer_is_idle(peer)) {
-			oldest = peer; /* the newest is the first */
+			socket = peer->sockets; /* the newest peer is the first */
 			idle++;
 		}
-	for (sock = idle > IDLE_MOST ? ia->sockets : NULL; sock && sock->peer != oldest;)
-		sock = sock->next;
 	datp_unlock(&ia->lock);
-	return sock;
+	return idle > IDLE_MOST ? socket : NULL;
 }
 
 bool soft_peer_known(struct soft_ia *ia, const uint64_t id[2], pid_t pid, bool *copies)
@@ -529,6 +526,7 @@ void soft_peer_hold(struct soft_peer *peer)
 void soft_peer_put(struct soft_peer *peer)
 {
 	struct soft_ia *ia = peer->ia;
+	struct cancel own;
 	bool last;
 
 	datp_lock(&ia->lock);
@@ -549,8 +547,11 @@ void soft_peer_put(struct soft_peer *peer)
 	datp_unlock(&ia->lock);
 	if (!last)
 		return;
+	/* a dequeue comes here with the poll lock, and this closes files and awaits threads */
+	cancel_off(&own);
 	soft_bounce_leave(ia, peer);
 	peer_delete(peer);
+	cancel_restore(&own);
 }
 
 /*
@@ -613,23 +614,21 @@ void soft_peer_died(struct soft_peer *peer)
 	 */
 	peer_mark_dead(peer);
 	datp_lock(&ia->lock);
-	soft_cqs_reclaim(ia, peer);
+	/* once, though several of its sockets may hang up: cells that are reserved later are passed (skip.c) */
+	if (!peer->reclaimed)
+		soft_cqs_reclaim(ia, peer);
 	peer->reclaimed = true;
 	datp_unlock(&ia->lock);
 	/* The threads that sleep at queues have been woken; the service thread notifies the other consumers. */
 	soft_ia_wake(ia);
 }
 
-bool soft_peer_lost(struct soft_peer *peer)
+/* Asks the kernel. */
+static bool peer_lives(struct soft_peer *peer)
 {
 	struct soft_ia *ia = peer->ia;
 	bool lives = false, ended;
 
-	/* acquire: see peer_mark_dead() */
-	if (atomic_load_explicit(&peer->dead, memory_order_acquire)) {
-		soft_bounce_leave(ia, peer); /* whoever marked it as dead may not have finished this yet */
-		return true;
-	}
 	datp_lock(&ia->lock);
 	ended = peer->end_watch && soft_process_has_ended(&peer->process);
 	/*
@@ -643,8 +642,25 @@ bool soft_peer_lost(struct soft_peer *peer)
 			!(fd.revents & (POLLHUP | POLLERR | POLLNVAL));
 	}
 	datp_unlock(&ia->lock);
+	return lives;
+}
+
+bool soft_peer_lost(struct soft_peer *peer)
+{
+	struct cancel own;
+	bool lives;
+
+	/* acquire: see peer_mark_dead() */
+	if (atomic_load_explicit(&peer->dead, memory_order_acquire)) {
+		soft_bounce_leave(peer->ia, peer); /* whoever marked it as dead may not have finished this yet */
+		return true;
+	}
+	/* a post that waits for the peer comes here with locks, and poll() is a cancellation point */
+	cancel_off(&own);
+	lives = peer_lives(peer);
 	if (!lives)
 		peer_mark_dead(peer);
+	cancel_restore(&own);
 	return !lives;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SOFT_PEER_H
 #define SOFT_PEER_H
 
+#include "bounce.h"
 #include "soft.h"
 
 /* How an IA describes itself in its first message to another. */
@@ -80,8 +81,8 @@ const void *soft_peer_page(struct soft_peer *peer, const void *at, uint64_t size
  */
 static inline uint64_t soft_peer_waited(const struct soft_peer *peer)
 {
-	/* relaxed: the caller's own waits are in it, and those of other threads may be; a builtin for the model checker's sake */
-	return __atomic_load_n(&peer->mailbox_waited, __ATOMIC_RELAXED) + __atomic_load_n(&peer->searched, __ATOMIC_RELAXED);
+	/* relaxed: as in soft_bounce_waited() */
+	return soft_bounce_waited(peer) + __atomic_load_n(&peer->search.waited_us, __ATOMIC_RELAXED) / 1000;
 }
 
 /* Writes our introduction; sender_id and my_sender_id are its fields. */

@@ -10,6 +10,8 @@
  * process with more; otherwise it is closed itself. If each process has only one, the connections that have waited for a long
  * time give way. A connection that has been accepted is not displaced, because it has a time limit. All processes of other PID
  * namespaces count as one.
+ * The same time limit holds for a connection that this side has opened, when it has been answered and its socket is not needed
+ * any more: the other side hangs up, and this side does if that is stopped or keeps the socket.
  *
  * Invariant: the timer runs while there is a connection that has a time limit.
  */
@@ -53,12 +55,12 @@ static uint32_t descriptors(void)
 }
 
 /*
- * Returns true if the socket has a time limit: it is no liveness socket, was not opened by this side, and does
- * not wait for the program. ia.lock
+ * Returns true if the socket has a time limit: it is no liveness socket, and waits for the other side. One that was opened by
+ * this side waits for the answer as long as the attempt lasts, and then for the hang-up. ia.lock
  */
 static bool has_time_limit(const struct soft_socket *sock)
 {
-	return !sock->active && !sock->liveness && !sock->cr;
+	return !sock->liveness && (sock->active ? sock->confirmed : !sock->cr);
 }
 
 /*
@@ -109,6 +111,15 @@ static struct soft_socket *next_overdue(struct soft_ia *ia)
 	return overdue;
 }
 
+/* Has the service thread end it when it has read what is there: that may be the end of a connection. */
+static void end_active(struct soft_socket *sock)
+{
+	datp_lock(&sock->ia->lock);
+	sock->confirmed = false; /* no time limit any more */
+	shutdown(sock->fd, SHUT_RDWR);
+	datp_unlock(&sock->ia->lock);
+}
+
 static void look(void *arg)
 {
 	static struct log_limit overdue;
@@ -116,6 +127,10 @@ static void look(void *arg)
 	struct soft_socket *sock;
 
 	while ((sock = next_overdue(ia))) {
+		if (sock->active) {
+			end_active(sock);
+			continue;
+		}
 		log_limited(&overdue, 2,
 			    "soft: process %d has not completed the handshake of a "
 			    "connection within %u ms; the connection is closed",

@@ -18,15 +18,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PORT_REST 1024u /* see index_pool.h */
+
 enum datp_err soft_ports_init(struct soft_ia *ia)
 {
 	ia->ports = soft_sparse_new(SOFT_PORT_MAX, sizeof *ia->ports);
-	return ia->ports ? DATP_OK : DATP_ERR_MEMORY;
+	if (soft_index_pool_init(&ia->port_pool, SOFT_PORT_MAX, PORT_REST) && ia->ports)
+		return DATP_OK;
+	soft_ports_fini(ia);
+	return DATP_ERR_MEMORY;
 }
 
 void soft_ports_fini(struct soft_ia *ia)
 {
 	soft_sparse_free(ia->ports, SOFT_PORT_MAX, sizeof *ia->ports);
+	soft_index_pool_fini(&ia->port_pool);
 	ia->ports = NULL;
 }
 
@@ -101,25 +107,22 @@ static void lists_free(struct soft_posted_ring *receives, struct soft_posted_rin
 
 static enum datp_err port_index_new(struct soft_ia *ia, struct soft_ep *ep)
 {
-	enum datp_err err = DATP_ERR_TEP;
+	bool found;
 
 	datp_lock(&ia->lock);
-	/* indexes are given in turn, so that none is reused soon */
-	for (uint32_t i = 0; i < SOFT_PORT_MAX && err; i++) {
-		uint32_t index = ia->port_hint++ % SOFT_PORT_MAX;
-
-		if (atomic_load_explicit(&ia->ports[index], memory_order_relaxed))
-			continue;
-		ep->index = index;
-		/* relaxed: whoever iterates over the ports finds an old bound, or an index without an endpoint */
-		if (index >= atomic_load_explicit(&ia->port_next, memory_order_relaxed))
-			atomic_store_explicit(&ia->port_next, index + 1, memory_order_relaxed);
-		/* release: see soft_port_ep */
-		atomic_store_explicit(&ia->ports[index], ep, memory_order_release);
-		err = DATP_OK;
-	}
+	found = soft_index_take(&ia->port_pool, &ia->port_next, &ep->index);
+	if (found) /* release: see soft_port_ep */
+		atomic_store_explicit(&ia->ports[ep->index], ep, memory_order_release);
 	datp_unlock(&ia->lock);
-	return err;
+	return found ? DATP_OK : DATP_ERR_TEP;
+}
+
+static void port_index_free(struct soft_ia *ia, uint32_t index)
+{
+	datp_lock(&ia->lock);
+	atomic_store_explicit(&ia->ports[index], NULL, memory_order_relaxed);
+	soft_index_give(&ia->port_pool, index);
+	datp_unlock(&ia->lock);
 }
 
 void soft_port_begin(struct soft_ep *ep)
@@ -326,9 +329,7 @@ void soft_ep_free(struct datp_ep *base)
 		soft_srq_forget(ep);
 		datp_unlock(&base->lock);
 	}
-	datp_lock(&ia->lock);
-	atomic_store_explicit(&ia->ports[ep->index], NULL, memory_order_relaxed);
-	datp_unlock(&ia->lock);
+	port_index_free(ia, ep->index);
 	/* a poll that found the endpoint by its index has finished when this call has had the lock */
 	soft_ep_unpoll(ep);
 	/* the thread that has reported the connection may have to end its count yet */

@@ -6,6 +6,10 @@
  * while the service thread serves others, and the message that brought the introduction waits, with all that follow it on this
  * socket. If there is no answer within the bound, the peer is treated as one of which the kernel refuses copies.
  *
+ * A process may have thousands of sockets that wait for its answer, each with a request in another name. Of all sockets whose
+ * answer is there, some are resumed at a time, between the other events of the service thread. A process of which more is to be
+ * asked waits behind the others for its turn.
+ *
  * Invariant: at most one errand per process, among those that run and those that were left behind; so a process costs at most one
  * thread, however many sockets it makes.
  */
@@ -25,6 +29,7 @@
 #define RUN_MOST  32u	 /* so many run at the same time; the others wait for their turn */
 #define LEFT_MOST 16u	 /* if so many were left behind, nothing is asked any more */
 #define LOOK_US	  100000u /* how often the clock is looked at */
+#define RESUME_US 2000u	  /* for how long sockets are resumed before the service thread handles other events */
 
 /* The errand's record. */
 struct question {
@@ -34,18 +39,26 @@ struct question {
 	bool copies;
 };
 
-enum probe_state { PROBE_WAITS, PROBE_RUNS, PROBE_LEFT };
+enum probe_state {
+	PROBE_WAITS,
+	PROBE_RUNS,
+	PROBE_ANSWERS, /* there is an answer, and the sockets that waited for it are being resumed */
+	PROBE_LEFT,    /* the errand may still run, and no socket waits for it */
+};
 
 /* What is asked about one process. Service thread. */
 struct soft_probe {
 	struct soft_ia *ia;
-	struct question *question;
+	pid_t pid;
+	struct question *question; /* for the first of the sockets; NULL while they are being resumed */
 	enum probe_state state;
-	bool answers;		     /* its sockets are being resumed, so it is not freed */
-	struct soft_socket *sockets; /* that wait for the answer, in the order in which they came; soft_socket.next_asking */
-	struct datp_timer limit;
-	uint64_t until, looked; /* the bound */
-	struct soft_probe *next; /* soft_ia.probes, in the order in which they began */
+	bool copies; /* the answer */
+	bool left;   /* the errand was left behind, and the question with it */
+	struct soft_socket *sockets;  /* that wait for the answer, in the order in which they came; soft_socket.next_asking */
+	struct soft_socket *resuming; /* which may ask anew, because its message is of another adapter of the process */
+	struct datp_timer limit;      /* looks at the clock */
+	uint64_t until, looked;	      /* the bound */
+	struct soft_probe *next;      /* soft_ia.probes, in the order in which they are asked, and then answered */
 };
 
 /*
@@ -79,52 +92,115 @@ static void unlink_probe(struct soft_probe *probe)
 	*at = probe->next;
 }
 
-static unsigned int count(const struct soft_ia *ia, enum probe_state state)
+static void put_last(struct soft_probe *probe)
+{
+	struct soft_probe **at = &probe->ia->probes;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = probe;
+	probe->next = NULL;
+}
+
+static void probe_free(struct soft_probe *probe)
+{
+	datp_timer_cancel(&probe->ia->base, &probe->limit);
+	unlink_probe(probe);
+	if (probe->state == PROBE_WAITS)
+		free(probe->question);
+	else if (probe->question)
+		soft_errand_end(&probe->question->errand);
+	free(probe);
+}
+
+static unsigned int count_running(const struct soft_ia *ia)
 {
 	unsigned int n = 0;
 
 	for (const struct soft_probe *probe = ia->probes; probe; probe = probe->next)
-		n += probe->state == state;
+		n += probe->state == PROBE_RUNS;
 	return n;
 }
 
-/* Gives the answer to the sockets that wait for it. One that is resumed may end others. */
-static void answer(struct soft_probe *probe, bool copies)
+static unsigned int count_left(const struct soft_ia *ia)
 {
-	struct soft_socket *sock;
+	unsigned int n = 0;
 
-	while ((sock = probe->sockets)) {
-		probe->sockets = sock->next_asking;
-		sock->probe = NULL;
-		sock->copies = copies;
-		soft_socket_resume(sock);
-	}
+	for (const struct soft_probe *probe = ia->probes; probe; probe = probe->next)
+		n += probe->left;
+	return n;
 }
 
-static void start_next(struct soft_ia *ia);
+/* Returns the probe whose sockets have waited longest to be resumed, or NULL. */
+static struct soft_probe *first_answered(const struct soft_ia *ia)
+{
+	struct soft_probe *probe = ia->probes;
 
-static void done(struct soft_probe *probe)
+	while (probe && probe->state != PROBE_ANSWERS)
+		probe = probe->next;
+	return probe;
+}
+
+/*
+ * Gives the answer to sockets that wait for it, as many as there is time for, or until one asks anew. One that is resumed may end
+ * others.
+ */
+static void resume_some(struct soft_probe *probe)
+{
+	uint64_t until = datp_clock_us() + RESUME_US;
+	struct soft_socket *sock;
+
+	while ((sock = probe->sockets) && probe->state == PROBE_ANSWERS && datp_clock_us() < until) {
+		probe->sockets = sock->next_asking;
+		sock->probe = NULL;
+		sock->copies = probe->copies;
+		probe->resuming = sock;
+		soft_socket_resume(sock);
+		probe->resuming = NULL;
+	}
+	if (probe->state != PROBE_ANSWERS || sock)
+		return;
+	if (probe->left)
+		probe->state = PROBE_LEFT;
+	else
+		probe_free(probe);
+}
+
+/* One timer for all probes, because several that are due run without another event between them. */
+static void resume(void *arg)
+{
+	struct soft_ia *ia = arg;
+	struct soft_probe *probe = first_answered(ia);
+
+	if (probe) {
+		unlink_probe(probe);
+		put_last(probe);
+		resume_some(probe);
+	}
+	if (first_answered(ia))
+		datp_timer_set(&ia->base, &ia->resume, datp_clock_us(), resume, ia);
+}
+
+/* There is an answer. The timer resumes the sockets, so this changes neither the list of probes nor that of sockets. */
+static void answer(struct soft_probe *probe, bool copies)
 {
 	struct soft_ia *ia = probe->ia;
 
 	datp_timer_cancel(&ia->base, &probe->limit);
-	unlink_probe(probe);
+	probe->state = PROBE_ANSWERS;
+	probe->copies = copies;
+	datp_timer_set_by(&ia->base, &ia->resume, datp_clock_us(), resume, ia);
+}
+
+/* The errand is done. */
+static void done(struct soft_probe *probe)
+{
 	answer(probe, probe->question->copies);
 	soft_errand_end(&probe->question->errand);
-	free(probe);
-	start_next(ia);
+	probe->question = NULL;
 }
 
-static void left(struct soft_probe *probe)
-{
-	struct soft_ia *ia = probe->ia;
-
-	probe->state = PROBE_LEFT;
-	probe->answers = true;
-	answer(probe, false);
-	probe->answers = false;
-	start_next(ia);
-}
+static void start_next(struct soft_ia *ia);
 
 static void look(void *arg)
 {
@@ -133,16 +209,19 @@ static void look(void *arg)
 	if (soft_errand_is_done(&probe->question->errand)) {
 		done(probe);
 	} else if (soft_bound_over(&probe->until, &probe->looked) && soft_errand_leave(&probe->question->errand)) {
-		left(probe);
+		probe->left = true;
+		answer(probe, false);
 	} else {
 		datp_timer_set(&probe->ia->base, &probe->limit, datp_clock_us() + LOOK_US, look, probe);
+		return;
 	}
+	start_next(probe->ia);
 }
 
-/* Returns false if there is no thread. */
+/* Returns false if there is no thread, or if so many were left behind that nothing is asked any more. */
 static bool start(struct soft_probe *probe)
 {
-	if (!soft_errand_start(&probe->question->errand))
+	if (count_left(probe->ia) >= LEFT_MOST || !soft_errand_start(&probe->question->errand))
 		return false;
 	probe->state = PROBE_RUNS;
 	probe->until = soft_bound(probe->ia);
@@ -151,30 +230,22 @@ static bool start(struct soft_probe *probe)
 	return true;
 }
 
-/* Starts those whose turn it is. Where there is no thread, the answer is no. */
+/* Starts those whose turn it is. The answer about one that cannot be started is no. */
 static void start_next(struct soft_ia *ia)
 {
-	struct soft_probe *probe = ia->probes;
+	unsigned int running = count_running(ia);
 
-	while (probe && count(ia, PROBE_RUNS) < RUN_MOST) {
-		if (probe->state != PROBE_WAITS || start(probe)) {
-			probe = probe->next;
+	for (struct soft_probe *probe = ia->probes; probe && running < RUN_MOST; probe = probe->next) {
+		if (probe->state != PROBE_WAITS)
 			continue;
+		if (start(probe)) {
+			running++;
+		} else {
+			free(probe->question);
+			probe->question = NULL;
+			answer(probe, false);
 		}
-		unlink_probe(probe);
-		answer(probe, false);
-		free(probe->question);
-		free(probe);
-		probe = ia->probes; /* the list may be another one */
 	}
-}
-
-/* Frees what belongs to a probe that was left behind. */
-static void forget_left(struct soft_probe *probe)
-{
-	unlink_probe(probe);
-	soft_errand_end(&probe->question->errand);
-	free(probe);
 }
 
 /* Returns the probe of a process, or NULL. Forgets those that were left behind and have ended. */
@@ -184,47 +255,19 @@ static struct soft_probe *probe_of(struct soft_ia *ia, pid_t pid)
 
 	for (probe = ia->probes; probe; probe = next) {
 		next = probe->next;
-		if (probe->state == PROBE_LEFT && !probe->answers && soft_errand_has_ended(&probe->question->errand))
-			forget_left(probe);
-		else if (probe->question->pid == pid)
+		if (probe->state == PROBE_LEFT && soft_errand_has_ended(&probe->question->errand))
+			probe_free(probe);
+		else if (probe->pid == pid)
 			found = probe;
 	}
 	return found;
 }
 
-/* Returns a new probe, or NULL if there is no memory or thread for it. */
-static struct soft_probe *probe_new(struct soft_ia *ia, pid_t pid, const struct soft_intro *intro)
+/* Has a socket wait, at this place of the list. */
+static void join(struct soft_probe *probe, struct soft_socket **at, struct soft_socket *sock)
 {
-	struct soft_probe *probe = calloc(1, sizeof *probe), **at = &ia->probes;
-	struct question *question = calloc(1, sizeof *question);
-
-	if (!probe || !question) {
-		free(probe);
-		free(question);
-		return NULL;
-	}
-	*question = (struct question){ .errand = { .run = ask, .done_fd = ia->service_fd }, .pid = pid, .addr = intro->probe,
-				       .expect = intro->id[0] };
-	*probe = (struct soft_probe){ .ia = ia, .question = question };
-	if (count(ia, PROBE_RUNS) < RUN_MOST && !start(probe)) {
-		free(probe);
-		free(question);
-		return NULL;
-	}
-	while (*at)
-		at = &(*at)->next;
-	*at = probe;
-	return probe;
-}
-
-static void append(struct soft_probe *probe, struct soft_socket *sock)
-{
-	struct soft_socket **at = &probe->sockets;
-
-	while (*at)
-		at = &(*at)->next_asking;
+	sock->next_asking = *at;
 	*at = sock;
-	sock->next_asking = NULL;
 	sock->probe = probe;
 	/* it is not the other side that is silent now */
 	datp_lock(&sock->ia->lock);
@@ -232,13 +275,53 @@ static void append(struct soft_probe *probe, struct soft_socket *sock)
 	datp_unlock(&sock->ia->lock);
 }
 
+/* Asks for a socket, which waits before all others of its process. Returns false if there is no memory or thread for it. */
+static bool begin(struct soft_probe *probe, struct soft_socket *sock, const struct soft_intro *intro)
+{
+	struct question *question = calloc(1, sizeof *question);
+
+	if (!question)
+		return false;
+	*question = (struct question){ .errand = { .run = ask, .done_fd = probe->ia->service_fd }, .pid = probe->pid,
+				       .addr = intro->probe, .expect = intro->id[0] };
+	probe->question = question;
+	if (count_running(probe->ia) >= RUN_MOST) {
+		probe->state = PROBE_WAITS;
+	} else if (!start(probe)) {
+		free(question);
+		probe->question = NULL;
+		return false;
+	}
+	join(probe, &probe->sockets, sock);
+	return true;
+}
+
+/* Makes a probe that asks for this socket. Returns false if there is no memory or thread for it. */
+static bool probe_new(struct soft_socket *sock, const struct soft_intro *intro)
+{
+	struct soft_probe *probe = calloc(1, sizeof *probe);
+
+	if (!probe)
+		return false;
+	*probe = (struct soft_probe){ .ia = sock->ia, .pid = sock->pid };
+	if (!begin(probe, sock, intro)) {
+		free(probe);
+		return false;
+	}
+	put_last(probe);
+	return true;
+}
+
 bool soft_probe_join(struct soft_socket *sock)
 {
 	struct soft_probe *probe = sock->ia->probes ? probe_of(sock->ia, sock->pid) : NULL;
+	struct soft_socket **at = probe ? &probe->sockets : NULL;
 
-	if (!probe || probe->state == PROBE_LEFT)
+	if (!probe || probe->state == PROBE_LEFT || probe->resuming == sock)
 		return false;
-	append(probe, sock);
+	while (*at)
+		at = &(*at)->next_asking;
+	join(probe, at, sock);
 	return true;
 }
 
@@ -254,12 +337,10 @@ bool soft_probe_begin(struct soft_socket *sock, const struct soft_intro *intro)
 		sock->copies = soft_xfer_allowed();
 		return false;
 	}
-	if (probe_of(ia, sock->pid) || count(ia, PROBE_LEFT) >= LEFT_MOST)
-		return false;
-	probe = probe_new(ia, sock->pid, intro);
+	probe = probe_of(ia, sock->pid);
 	if (probe)
-		append(probe, sock);
-	return probe != NULL;
+		return probe->resuming == sock && !probe->left && begin(probe, sock, intro);
+	return probe_new(sock, intro);
 }
 
 void soft_probe_forget(struct soft_socket *sock)
@@ -275,34 +356,32 @@ void soft_probe_forget(struct soft_socket *sock)
 
 void soft_probes_look(struct soft_ia *ia)
 {
-	struct soft_probe *probe = ia->probes;
+	bool any = false;
 
-	while (probe) {
-		if (probe->state != PROBE_RUNS || !soft_errand_is_done(&probe->question->errand)) {
-			probe = probe->next;
-			continue;
+	for (struct soft_probe *probe = ia->probes; probe; probe = probe->next)
+		if (probe->state == PROBE_RUNS && soft_errand_is_done(&probe->question->errand)) {
+			done(probe);
+			any = true;
 		}
-		done(probe);
-		probe = ia->probes; /* the list may be another one */
-	}
+	if (any)
+		start_next(ia);
+}
+
+static void await_errand(struct soft_errand *errand, const struct soft_ia *ia)
+{
+	if (!soft_errand_leave(errand) && !soft_errand_is_done(errand))
+		(void)soft_errand_await(errand, ia);
 }
 
 void soft_probes_fini(struct soft_ia *ia)
 {
 	struct soft_probe *probe;
 
+	datp_timer_cancel(&ia->base, &ia->resume);
 	while ((probe = ia->probes)) {
-		struct soft_errand *errand = &probe->question->errand;
-
-		if (probe->state == PROBE_WAITS) {
-			ia->probes = probe->next;
-			free(probe->question);
-			free(probe);
-			continue;
-		}
 		datp_timer_cancel(&ia->base, &probe->limit);
-		if (probe->state == PROBE_RUNS && !soft_errand_leave(errand) && !soft_errand_is_done(errand))
-			(void)soft_errand_await(errand, ia);
-		forget_left(probe);
+		if (probe->state == PROBE_RUNS)
+			await_errand(&probe->question->errand, ia);
+		probe_free(probe);
 	}
 }

@@ -132,10 +132,20 @@ static int file_fill(int uffd, unsigned char *file, const unsigned char *from, s
 	return error;
 }
 
-static int file_get(int fd, unsigned char *to, size_t at, size_t end)
+/* A part of a file, and a mapping of it. */
+struct part {
+	int fd;
+	uint64_t offset; /* in the file */
+	unsigned char *map;
+	size_t len;
+	bool divided; /* into several mappings */
+};
+
+/* Reads the bytes of the part from `at` to `end`. */
+static int part_get(const struct part *part, unsigned char *to, size_t at, size_t end)
 {
 	while (at < end) {
-		ssize_t n = pread(fd, to, end - at, (off_t)at);
+		ssize_t n = pread(part->fd, to, end - at, (off_t)(part->offset + at));
 
 		if (n > 0) {
 			at += (size_t)n;
@@ -149,19 +159,19 @@ static int file_get(int fd, unsigned char *to, size_t at, size_t end)
 
 /*
  * Reads the pages of a file that are in memory, by what mincore(2) says of a mapping of it. Sets *whole if the file has no others,
- * such as pages in swap, and if mincore(2) works. A page that a peer adds meanwhile does not hide one: the file has more then than
- * were found.
+ * such as those of another part, or in swap, and if mincore(2) works. A page that a peer adds meanwhile does not hide one: the file
+ * has more then than were found.
  */
-static int file_get_present(int fd, unsigned char *map, unsigned char *to, size_t len, bool *whole)
+static int part_get_present(const struct part *part, unsigned char *to, bool *whole)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), found = 0, pages = len / page, n;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), found = 0, pages = part->len / page, n;
 	unsigned char present[CHUNK];
 	struct stat st;
 	int error = 0;
 
 	for (size_t first = 0; first < pages && !error; first += n) {
 		n = pages - first < CHUNK ? pages - first : CHUNK;
-		if (mincore(map + first * page, n * page, present) < 0)
+		if (mincore(part->map + first * page, n * page, present) < 0)
 			return 0;
 		for (size_t i = 0, end; i < n && !error; i = end) {
 			for (end = i + 1; end < n && !((present[end] ^ present[i]) & 1); end++)
@@ -169,22 +179,22 @@ static int file_get_present(int fd, unsigned char *map, unsigned char *to, size_
 			if (!(present[i] & 1))
 				continue;
 			found += end - i;
-			error = file_get(fd, to + (first + i) * page, (first + i) * page, (first + end) * page);
+			error = part_get(part, to + (first + i) * page, (first + i) * page, (first + end) * page);
 		}
 	}
-	*whole = fstat(fd, &st) == 0 && (uint64_t)st.st_blocks * 512 == (uint64_t)found * page;
+	*whole = fstat(part->fd, &st) == 0 && (uint64_t)st.st_blocks * 512 == (uint64_t)found * page;
 	return error;
 }
 
-/* Reads a file, which is mapped at `map`, into memory that is zero. Pages that the file does not have use no memory there. */
-static int file_drain(int fd, unsigned char *map, unsigned char *to, size_t len)
+/* Reads it into memory that is zero. Pages that the file does not have use no memory there. */
+static int part_drain(const struct part *part, unsigned char *to)
 {
 	_Alignas(uint64_t) unsigned char chunk[CHUNK];
 	bool whole = false;
-	int error = file_get_present(fd, map, to, len, &whole);
+	int error = part_get_present(part, to, &whole);
 
-	for (size_t at = 0; at < len && !error && !whole; at += CHUNK) {
-		error = file_get(fd, chunk, at, at + CHUNK);
+	for (size_t at = 0; at < part->len && !error && !whole; at += CHUNK) {
+		error = part_get(part, chunk, at, at + CHUNK);
 		if (!error && !is_zero(chunk, CHUNK))
 			memcpy(to + at, chunk, CHUNK);
 	}
@@ -259,24 +269,31 @@ static int to_shared(int uffd, void *addr, size_t len, void *file, void **kept)
 	return 0;
 }
 
-/* Removes the file's pages from the page table. If the program has locked them, what takes their place is locked as well. */
-static int file_hide(void *addr, void *kept, size_t len)
+/*
+ * Removes the file's pages from the page table. If the program has locked them, what takes their place is locked as well. If it has
+ * locked a part of them, the lock would spread to the others, so all stay: an access brings those back that are removed by then.
+ */
+static int file_hide(void *addr, void *kept, size_t len, bool divided)
 {
 	if (madvise(addr, len, MADV_DONTNEED) == 0)
 		return 0;
+	if (errno == EINVAL && divided)
+		return ENOENT;
 	return errno != EINVAL || mlock(kept, len) < 0 || madvise(addr, len, MADV_DONTNEED_LOCKED) < 0 ? errno : 0;
 }
 
-static int to_private(int uffd, void *addr, size_t len, int fd, void *kept)
+static int to_private(int uffd, const struct part *part, void *kept)
 {
-	/* MISSING, too: a store to a hole of the file would otherwise make a page of it, behind the back of file_drain() */
+	void *addr = part->map;
+	size_t len = part->len;
+	/* MISSING, too: a store to a hole of the file would otherwise make a page of it, behind the back of part_drain() */
 	int error = faults_begin(uffd, addr, len, UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_MISSING);
 
 	if (error)
 		return error;
-	error = file_hide(addr, kept, len);
+	error = file_hide(addr, kept, len, part->divided);
 	if (!error)
-		error = file_drain(fd, addr, kept, len);
+		error = part_drain(part, kept);
 	if (!error)
 		error = range_replace(addr, kept, len);
 	if (error)
@@ -298,16 +315,24 @@ int soft_remap_shared(int uffd, void *addr, size_t len, void *file, void **kept)
 	return error;
 }
 
-int soft_remap_private(int uffd, void *addr, size_t len, int fd, void *kept)
+int soft_remap_private(int uffd, void *addr, size_t len, int fd, uint64_t offset, bool divided, void *kept)
 {
+	const struct part part = { fd, offset, addr, len, divided };
 	sigset_t all, before;
 	int error;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	error = to_private(uffd, addr, len, fd, kept);
+	error = to_private(uffd, &part, kept);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
-		munmap(kept, len);
+		soft_remap_forget(kept, len);
 	return error;
+}
+
+void soft_remap_forget(void *kept, size_t len)
+{
+	/* a process that has as many mappings as it may have cannot divide one, but its pages can go */
+	if (munmap(kept, len) < 0)
+		(void)madvise(kept, len, MADV_DONTNEED);
 }

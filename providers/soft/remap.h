@@ -3,7 +3,9 @@
 #ifndef SOFT_REMAP_H
 #define SOFT_REMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Returns a userfaultfd(2) descriptor for the calls below, close-on-exec, or -1 with errno: EPERM if a
@@ -26,9 +28,14 @@ int soft_remap_open(void);
 int soft_remap_shared(int uffd, void *addr, size_t len, void *file, void **kept);
 
 /*
- * The reverse: moves what the file `fd` holds into private memory, where the file is mapped from its beginning. `kept`
- * is gone afterwards, also if this fails; then the range stays the file.
+ * The reverse: moves what the file `fd` holds into private memory, where the file is mapped from `offset`. The range may be
+ * a part of that of soft_remap_shared(), and `kept` the same part of what that call returned. This part of `kept` is gone
+ * afterwards, also if this fails; then the range stays the file. If `divided`, the range may be several mappings, and this fails
+ * with ENOENT if any of them is locked. Else it is one, and what takes the place of locked memory is locked as well.
  */
-int soft_remap_private(int uffd, void *addr, size_t len, int fd, void *kept);
+int soft_remap_private(int uffd, void *addr, size_t len, int fd, uint64_t offset, bool divided, void *kept);
+
+/* Gives up a part of `kept`, of a range that does not become private again. */
+void soft_remap_forget(void *kept, size_t len);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Connection set-up. The active side connects to the listener of the service point and sends REQ
  * over that socket; REP or REJ comes back, and RTU completes the set-up. The socket stays open as
- * the liveness socket of the two IAs if they have none yet. If data reach the passive side before RTU does, they
- * have the same effect.
+ * the liveness socket of the two IAs if they have none yet; else the passive side hangs up, or the active side when the time for
+ * that is over. If data reach the passive side before RTU does, they have the same effect.
  */
 #define _GNU_SOURCE
 #include "setup.h"
@@ -13,19 +13,13 @@
 #include "established.h"
 #include "foreign.h"
 #include "ia.h"
+#include "liveness.h"
 #include "pending.h"
 #include "port.h"
 #include "log/limited.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
-#define LISTENER_NAP_US 1000
 
 static void msg_init(struct soft_msg *msg, enum soft_msg_type type)
 {
@@ -128,159 +122,19 @@ void soft_ep_cancel(struct soft_ep *ep)
 		ep->socket = NULL;
 		sock->ep = NULL;
 		/*
-		 * The listener then hangs up, and the service thread ends the socket. But if the
-		 * service thread is handling the answer just now, it sends the cancel, and the
+		 * The service thread finds the socket hung up, and ends it: the other side may be stopped, and reads later what
+		 * has been sent. But if the service thread is handling the answer just now, it sends the cancel, and the
 		 * socket may have become the liveness socket of the two IAs.
 		 */
 		if (!sock->answered) {
 			(void)soft_socket_send(sock, &msg);
-			shutdown(sock->fd, SHUT_WR);
+			shutdown(sock->fd, SHUT_RDWR);
 		}
 	}
 	datp_unlock(&ia->lock);
 }
 
 /* ---- the passive side ---- */
-
-/*
- * Accepts the next connection of a listener, or returns -1. Without a free file descriptor the
- * connection would stay in the queue and wake the thread for ever, so it is accepted with the spare
- * descriptor; soft_pending_arrived() decides whether it or another connection is closed. *all says whether no other descriptor was
- * left.
- */
-static int listener_accept(struct soft_ia *ia, int listener, bool *all)
-{
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	*all = fd < 0 && (errno == EMFILE || errno == ENFILE);
-	if (!*all)
-		return fd;
-	if (ia->spare_fd >= 0)
-		close(ia->spare_fd);
-	ia->spare_fd = -1;
-	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
-		/*
-		 * another thread used the descriptor first: pause, so that this does not repeat all
-		 * the time
-		 */
-		usleep(LISTENER_NAP_US);
-	return fd;
-}
-
-/* A connection that was closed with its request unread frees its descriptor a moment later. */
-static void spare_open(struct soft_ia *ia)
-{
-	if (ia->spare_fd >= 0)
-		return;
-	soft_foreign_nap();
-	ia->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-/*
- * One connection at a time. The service point is not accessed once its connection request may have been read,
- * because that may be the last one that it wanted.
- */
-static void listener_event(void *arg, uint32_t events)
-{
-	struct soft_sp *sp = arg;
-	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
-	struct soft_socket *sock = NULL;
-	struct datp_fork_own own;
-	bool welcome, all;
-	pid_t pid;
-	int fd;
-
-	(void)events;
-	/* connections wait in the kernel until some of the descriptors have been closed that peers hold up */
-	if (soft_foreign_is_full()) {
-		usleep(LISTENER_NAP_US);
-		return;
-	}
-	datp_fork_hold(&own);
-	fd = listener_accept(ia, sp->fd, &all);
-	if (fd >= 0 && soft_same_user(fd, &pid))
-		sock = soft_socket_new(ia, fd, pid, false);
-	else if (fd >= 0)
-		soft_foreign_hangup(fd);
-	datp_fork_release(&own);
-	welcome = sock && soft_pending_arrived(sock, all);
-	spare_open(ia);
-	if (!welcome)
-		return;
-	datp_lock(&ia->lock);
-	sock->sp = sp;
-	datp_unlock(&ia->lock);
-	if (soft_socket_watch(sock))
-		soft_socket_end(sock);
-	else
-		soft_socket_read(sock); /* mostly the connection request has arrived by now */
-}
-
-static enum datp_err listener_open(struct soft_sp *sp, const struct sockaddr_storage *sa,
-				   socklen_t len)
-{
-	struct soft_ia *ia = soft_ia(sp->base.obj.ia);
-	enum datp_err err = DATP_ERR_DEVICE;
-
-	sp->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (sp->fd < 0)
-		return err;
-	if (bind(sp->fd, (const struct sockaddr *)sa, len) < 0) {
-		if (errno == EADDRINUSE)
-			err = DATP_ERR_QUAL_IN_USE;
-		goto close_fd;
-	}
-	if (listen(sp->fd, SOMAXCONN) < 0)
-		goto close_fd;
-	err = datp_loop_add(&ia->base, sp->fd, EPOLLIN, listener_event, sp, &sp->watch);
-	if (err)
-		goto close_fd;
-	datp_fork_list(&sp->fork_fd, sp->fd);
-	return DATP_OK;
-close_fd:
-	close(sp->fd);
-	return err;
-}
-
-enum datp_err soft_sp_listen(struct datp_sp *base)
-{
-	struct soft_ia *ia = soft_ia(base->obj.ia);
-	struct sockaddr_storage sa;
-	socklen_t len = soft_listener_name(&sa, ia->realm, ia->key, base->qual);
-	struct datp_fork_own own;
-	enum datp_err err;
-
-	datp_fork_hold(&own);
-	err = listener_open((struct soft_sp *)base, &sa, len);
-	datp_fork_release(&own);
-	return err;
-}
-
-void soft_sp_close(struct datp_sp *base)
-{
-	struct soft_sp *sp = (struct soft_sp *)base;
-	struct soft_ia *ia = soft_ia(base->obj.ia);
-	struct datp_fork_own own;
-	bool busy = true;
-
-	datp_loop_del(sp->watch);
-	datp_fork_hold(&own);
-	datp_fork_unlist(&sp->fork_fd);
-	soft_foreign_end_listener(sp->fd);
-	datp_fork_release(&own);
-	/* connection requests over connections that were accepted before are refused, as if no program listened */
-	while (busy) {
-		datp_lock(&ia->lock);
-		for (struct soft_socket *s = ia->sockets; s; s = s->next)
-			if (s->sp == sp)
-				s->sp = NULL;
-		busy = ia->requesting == sp && !datp_loop_inside(base->obj.ia);
-		datp_unlock(&ia->lock);
-		if (busy)
-			sched_yield();
-	}
-}
 
 /* What request_prepare() copies into libdatp's new CR, before another thread can find that. */
 struct request {
@@ -562,26 +416,6 @@ static struct soft_ep *socket_take_ep(struct soft_socket *sock)
 }
 
 /*
- * Makes the socket a liveness socket of the two IAs, if it is their first, or if `always`. Returns true if it
- * is one now.
- */
-static bool socket_watch_peer(struct soft_socket *sock, bool always)
-{
-	struct soft_peer *peer = sock->peer;
-
-	datp_lock(&sock->ia->lock);
-	if (!sock->liveness && (always || !peer->sockets)) {
-		sock->liveness = true;
-		soft_pending_established(sock);
-		soft_socket_list(&peer->sockets, sock);
-		if (!peer->my_sender_id)
-			peer->my_sender_id = sock->my_sender_id;
-	}
-	datp_unlock(&sock->ia->lock);
-	return sock->liveness;
-}
-
-/*
  * Returns the peer that answers, which is the socket's from now on; or NULL if the answer is
  * invalid, or if there is no memory.
  */
@@ -700,7 +534,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	rtu.port = msg->my_port;
 	rtu.gen = msg->my_gen;
 	/* before the program hears of the connection: if it frees the endpoint at once, that takes this socket to tell the peer */
-	rtu.liveness = socket_watch_peer(sock, false);
+	rtu.liveness = soft_liveness_begin(sock, false);
 	/*
 	 * Since reply_open() the other side may know that this one is connected. If the attempt is given up at this moment, the
 	 * other side may report a connection, and that it is BROKEN.
@@ -714,6 +548,9 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	socket_take_ep(sock);
 	datp_lock(&sock->ia->lock);
 	(void)soft_socket_send(sock, &rtu);
+	sock->confirmed = true;
+	if (!sock->liveness)
+		soft_pending_renew(sock);
 	datp_unlock(&sock->ia->lock);
 }
 
@@ -758,9 +595,9 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 	served = mailbox_served(sock, peer, msg);
 	/*
 	 * The RTU over the socket that is to be the liveness socket may not have come yet. Then this socket
-	 * becomes one, too, because there has to be one by which to tell that a connection has ended.
+	 * is one until it comes, because there has to be one by which to tell that a connection has ended.
 	 */
-	(void)socket_watch_peer(sock, msg->liveness);
+	(void)soft_liveness_begin(sock, msg->liveness);
 	ep = socket_take_ep(sock);
 	if (ep)
 		soft_ep_established(ep, msg->gen);
@@ -769,6 +606,8 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 				       DAT_CONNECTION_EVENT_BROKEN);
 	if (!sock->liveness)
 		soft_socket_end(sock);
+	else
+		soft_liveness_trim(sock->ia, peer);
 }
 
 /* The active side gave up, or the socket hung up. The socket may already be the liveness socket. */
@@ -841,11 +680,13 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		 * accept: that socket has nothing to tell about a connection.
 		 */
 		if (msg->liveness && sock->peer && !sock->active && rtu_is_current(sock, msg))
-			(void)socket_watch_peer(sock, true);
-		if (sock->liveness)
+			(void)soft_liveness_begin(sock, true);
+		if (sock->liveness) {
 			on_cancel(sock);
-		else
+			soft_liveness_trim(sock->ia, sock->peer);
+		} else {
 			soft_conn_hangup(sock);
+		}
 		break;
 	case SOFT_MSG_DISC:
 		on_disconnect(sock, msg);
@@ -857,7 +698,7 @@ void soft_conn_message(struct soft_socket *sock, struct soft_msg *msg, int arena
 		soft_foreign_close(arena_fd);
 }
 
-/* The liveness socket of a peer has hung up: the peer has died, or has closed its IA. */
+/* A socket has hung up, and that tells that the peer has died, or has closed its IA. */
 static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 {
 	soft_peer_died(peer);
@@ -874,9 +715,10 @@ static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 
 void soft_conn_hangup(struct soft_socket *sock)
 {
-	struct soft_peer *peer = sock->liveness ? sock->peer : NULL;
+	struct soft_peer *peer;
 
 	on_cancel(sock);
+	peer = soft_liveness_tells(sock) ? sock->peer : NULL;
 	if (peer) {
 		soft_peer_hold(peer);
 		peer_gone(sock->ia, peer);

@@ -16,6 +16,7 @@
 #include "find.h"
 #include "mr.h"
 #include "tick.h"
+#include "providers/common/base/cancel.h"
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -87,24 +88,26 @@ static bool share_map(struct soft_peer *peer, struct soft_share *share, int fd, 
 	return true;
 }
 
-/* Finds the file of a region, and maps that. Returns false if it is not known yet where the file is. */
+/*
+ * Finds the file of a region, and maps that. Returns false if it is not known yet where the file is. A post comes here with locks,
+ * so the thread is not cancelled meanwhile; that costs nothing beside a search.
+ */
 static bool share_find(struct soft_peer *peer, struct soft_share *share)
 {
 	const struct soft_sought sought = { share->context, share->addr, share->len, share->writable ? O_RDWR : O_RDONLY };
+	enum soft_find_end end;
+	struct cancel own;
 	uint64_t offset;
 	int fd;
 
-	switch (soft_find(peer, &sought, &fd, &offset)) {
-	case SOFT_FIND_LATER:
-		return false;
-	case SOFT_FOUND:
+	cancel_off(&own);
+	end = soft_find(peer, &sought, &fd, &offset);
+	if (end == SOFT_FOUND) {
 		(void)share_map(peer, share, fd, offset);
 		close(fd);
-		break;
-	case SOFT_FOUND_NONE:
-		break;
 	}
-	return true;
+	cancel_restore(&own);
+	return end != SOFT_FIND_LATER;
 }
 
 /* Returns the share of a region, or NULL if there is none yet. It is not mapped if it cannot be. */

@@ -350,7 +350,7 @@ enum soft_mailbox_state { SOFT_MAILBOX_IDLE, SOFT_MAILBOX_ASKED, SOFT_MAILBOX_DO
  */
 struct soft_mailbox {
 	_Atomic uint32_t state; /* the asker: IDLE -> ASKED; the peer's bounce thread: ASKED -> DONE */
-	int32_t error;		/* bounce thread: 0 or an errno */
+	int32_t error;		/* bounce thread: 0 or an errno; ESRCH: there is no such connection any more */
 	uint32_t port, gen;	/* the endpoint of the bounce thread's side, and its connection */
 	uint32_t seq;		/* the request, by its position in the initiator's queue */
 	uint32_t initiator;	/* 1: the asker is */

@@ -415,9 +415,12 @@ static enum input socket_read(struct soft_socket *sock, struct soft_msg *msg, in
 	};
 	static struct log_limit nonsense;
 	enum input input = INPUT_END;
-	ssize_t got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t got;
 
 	*fd = -1;
+	if (soft_foreign_is_too_much(sock->fd))
+		return INPUT_END;
+	got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	/* the kernel reports a reset before the messages that precede it; after them it reports the end once more */
 	if (got < 0 && errno == ECONNRESET)
 		got = recvmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);

@@ -49,12 +49,14 @@ struct soft_socket {
 	pid_t pid;
 	bool active;		/* ours was the connect */
 	bool liveness;		/* stays open while `peer` is used: if it hangs up, the peer has died */
+	bool interim;		/* passive: `liveness` only until the peer names another one, so its hang-up alone says nothing */
+	bool confirmed;		/* active: RTU or CANCEL has been sent, and the other side is to hang up unless `liveness` is set */
 	struct soft_peer *peer; /* counted */
 	struct soft_sp *sp;	/* passive, before its request */
 	struct soft_cr *cr;	/* passive, request not answered */
 	struct soft_ep *ep;	/* establishing */
 	uint32_t gen;		/* of that endpoint's connection */
-	uint64_t since;	  /* passive: when the other side's present time limit began, in ms; pending.c */
+	uint64_t since;	  /* when the other side's present time limit began, in ms; pending.c */
 	bool silent;	  /* passive: it has said nothing yet; counted in soft_ia.silent */
 	struct soft_crowd *crowd; /* passive, not established: those of its process; pending.c */
 	bool refused;	  /* passive: its request has been refused by the provider */

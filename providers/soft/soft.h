@@ -14,6 +14,7 @@
 #include "shm.h"
 #include "copying.h"
 #include "find.h"
+#include "index_pool.h"
 #include "posted.h"
 #include "process.h"
 #include <datp/bias.h>
@@ -202,6 +203,7 @@ struct soft_peer {
 	bool cma;	       /* the kernel lets us copy to and from its memory */
 	_Atomic uint32_t dead; /* its sockets have hung up: it touches no memory any more */
 	bool reclaimed;	       /* and soft_cqs_reclaim() has been called for it; soft_ia.lock */
+	bool orphaned;	       /* its connections may have no liveness socket; soft_ia.lock. liveness.c */
 	int arena_fd;
 	struct soft_arena *arena; /* if it is an IA of this process, else NULL */
 	struct soft_map *maps;	  /* soft_ia.lock */
@@ -217,7 +219,6 @@ struct soft_peer {
 	_Atomic uint32_t mailbox_lock;
 	bool mailbox_asked;	       /* a question has been left there unanswered, when nobody waits any more. mailbox_lock */
 	uint64_t mailbox_waited; /* for answers, in milliseconds; soft_bounce_waited(). Written under mailbox_lock */
-	uint64_t searched; /* how long calls have waited for searches, in milliseconds. Written under search.lock; find.c */
 	struct soft_mailbox *asks;    /* its mailbox to us, or NULL; the bounce thread's lock */
 	/* Our bounce thread copies for it, or may have done: each completion looks at that; see soft_bounce_passed() */
 	_Atomic bool bounces;
@@ -238,7 +239,7 @@ struct soft_peer {
 	uint32_t users;		      /* references: endpoints, sockets, waits; soft_ia.lock */
 	uint64_t walk;		      /* the latest walk over its queues, by number; quiesce.c; soft_ia.lock */
 	uint32_t walk_looks;	      /* how many of its requests that has looked at; soft_ia.lock */
-	struct soft_socket *sockets;  /* established ones; soft_ia.lock */
+	struct soft_socket *sockets;  /* its liveness sockets; soft_ia.lock */
 	struct soft_socket *accepted; /* over which this side has accepted, and the RTU has not been read; soft_ia.lock */
 	struct soft_peer *next;	      /* soft_ia.lock */
 };
@@ -510,7 +511,8 @@ struct soft_sp {
 	struct datp_sp base;
 	int fd;
 	struct datp_fork_fd fork_fd;
-	struct datp_watch *watch;
+	struct datp_watch *watch;      /* NULL: it rests, or is being closed; soft_ia.lock */
+	struct soft_sp *next_resting; /* soft_ia.resting */
 };
 
 struct soft_cr {
@@ -549,6 +551,8 @@ struct soft_ia {
 	/* up to eager_sure a message is sent eagerly, up to eager_limit where soft_is_eager() says so */
 	uint32_t eager_limit, eager_sure;
 	int service_fd; /* an eventfd that no other process has; ia.c */
+	struct soft_sp *resting; /* listeners that are not watched now; soft_ia.lock. listener.c */
+	struct datp_timer rest;
 	/* incoming connections that are not established yet; pending.c */
 	struct datp_timer pending;
 	uint32_t silent;       /* connections that have sent nothing yet */
@@ -558,6 +562,7 @@ struct soft_ia {
 	uint32_t handshake_ms; /* how long they may be silent */
 	struct soft_finders finders; /* find.c */
 	struct soft_probe *probes; /* of the processes at their other ends; probe.c. Service thread */
+	struct datp_timer resume;  /* resumes the sockets that have waited for these; probe.c */
 	/* closed to accept and drop a connection when there are no descriptors left; service thread */
 	int spare_fd;
 	struct datp_watch *service_watch;
@@ -571,8 +576,7 @@ struct soft_ia {
 	_Atomic uint64_t mr_ends; /* counts the regions that have ended */
 	struct datp_lmr **lmrs; /* by index; soft_ia.lock for writing */
 	_Atomic uint32_t *mr_gen; /* last generation used, by index */
-	uint32_t *mr_free;	/* a ring of free indices, oldest first */
-	uint32_t mr_free_head, mr_free_count;
+	struct soft_index_pool mr_pool; /* soft_ia.lock */
 	_Atomic uint32_t mr_used; /* indices below it may be in use; written under ia.lock, only grows */
 	int maps_fd; /* for queries about the process's mappings, or -1; pages.c */
 
@@ -580,7 +584,7 @@ struct soft_ia {
 	struct soft_ep *_Atomic *ports; /* by index; SOFT_PORT_MAX */
 	_Atomic uint32_t next_gen;	/* of connections */
 	_Atomic uint32_t port_next; /* above all indices ever used; written under soft_ia.lock */
-	uint32_t port_hint;	    /* soft_ia.lock */
+	struct soft_index_pool port_pool; /* soft_ia.lock */
 
 	_Atomic uint32_t slot_next;   /* where to look for a free slot (a hint) */
 	_Atomic uint32_t slots_active; /* slots in use: a power of 2, which grows */

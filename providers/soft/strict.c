@@ -12,6 +12,7 @@
 #include "recv.h"
 #include "send.h"
 #include "unready.h"
+#include "log/limited.h"
 
 /* Returns true if each segment is in memory that has the right to remote writes. */
 static bool sink_is_remote(const struct soft_mr *own, const struct datp_sge *iov, int n)
@@ -65,6 +66,7 @@ void soft_strict_look_later(struct soft_ep *ep)
 
 bool soft_strict_not_ready(struct soft_ep *ep, uint32_t seq)
 {
+	static struct log_limit late;
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	uint64_t now;
 
@@ -74,10 +76,10 @@ bool soft_strict_not_ready(struct soft_ep *ep, uint32_t seq)
 	if (ep->rnr_until && ep->rnr_seq == seq) {
 		if (now < ep->rnr_until)
 			return false;
-		datp_log(1,
-			 "soft: adapter %s: a message has found no receive for %d ms, so its connection ends; post receives at "
-			 "the peer before this side sends, as RDMA hardware needs it (strict=on)",
-			 ia->base.name, SOFT_UNREADY_MS);
+		log_limited(&late, 1,
+			    "soft: adapter %s: a message has found no receive for %d ms, so its connection ends; post receives "
+			    "at the peer before this side sends, as RDMA hardware needs it (strict=on)",
+			    ia->base.name, SOFT_UNREADY_MS);
 		return true;
 	}
 	ep->rnr_until = now + SOFT_UNREADY_MS;

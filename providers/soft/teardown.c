@@ -109,16 +109,31 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	return true;
 }
 
+/* Returns false if there is no such socket, or if it has hung up. soft_ia.lock */
+static bool send_over(struct soft_ep *ep, struct soft_socket *sock, const struct soft_msg *msg)
+{
+	return sock && soft_socket_send_by(sock, msg, &ep->end_msg);
+}
+
+/* Sends it over one socket of a peer's list. Returns false if all of them have hung up. soft_ia.lock */
+static bool send_over_any(struct soft_ep *ep, struct soft_socket *list, const struct soft_msg *msg)
+{
+	while (list && !send_over(ep, list, msg))
+		list = list->next_of_peer;
+	return list != NULL;
+}
+
 void soft_ep_send_msg(struct soft_ep *ep, const struct soft_msg *msg)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
-	struct soft_socket *sock;
 
 	datp_lock(&ia->lock);
-	sock = ep->socket ? ep->socket : ep->peer->sockets;
-	if (sock)
-		/* a peer that has gone need not be told */
-		(void)soft_socket_send_by(sock, msg, &ep->end_msg);
+	/*
+	 * The active side may have hung up the socket of the set-up while this process was stopped before it read the RTU, and then
+	 * the other socket may not be known yet to be one that stays. A peer that has gone need not be told.
+	 */
+	if (!send_over(ep, ep->socket, msg) && !send_over_any(ep, ep->peer->sockets, msg))
+		(void)send_over_any(ep, ep->peer->accepted, msg);
 	datp_unlock(&ia->lock);
 }
 

@@ -212,12 +212,17 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 void soft_window_forget(struct soft_ia *ia, uint32_t context)
 {
 	struct soft_binding **at;
+	bool dropped;
 
 	datp_lock(&ia->windows_lock);
 	at = binding_at(ia, context);
-	if (*at)
+	dropped = *at;
+	if (dropped)
 		binding_free(ia, at);
 	datp_unlock(&ia->windows_lock);
+	/* as in soft_window_settle(), but a connection that ends may have many such binds, and the service thread fails them */
+	if (dropped)
+		soft_bounce_await_window(ia, context);
 }
 
 void soft_window_close(struct soft_rmr *rmr)

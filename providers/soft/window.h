@@ -28,7 +28,10 @@ uint32_t soft_window_ended_by(struct soft_ia *ia, const struct datp_wqe *wqe, ui
  * bounce thread does not access it either. EP lock.
  */
 void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe);
-/* Drops the record of the bind with this context, which has failed. */
+/*
+ * Drops the record of the bind with this context, which has failed; when this returns, the bounce thread does not access its range
+ * any more. Not soft_ia.lock.
+ */
 void soft_window_forget(struct soft_ia *ia, uint32_t context);
 /* Drops all records of an RMR that is being freed. No other RMR may have its index yet. */
 void soft_window_close(struct soft_rmr *rmr);

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -29,6 +30,7 @@
 
 #define ROOM  (1u << 20)
 #define SLOTS 16
+#define FAILED_BINDS 500u
 
 /* Two IAs over one arena. The one in the test asks, and the bounce thread of the one in a forked peer answers. */
 static struct {
@@ -112,8 +114,7 @@ static void ask_open(void)
 	REQUIRE(soft_arena_new(&t.here->arena) == DATP_OK);
 	t.there->arena = t.here->arena;
 	t.here->patience_ms = t.there->patience_ms = 20000;
-	REQUIRE(soft_arena_alloc(t.there, SOFT_KIND_OTHER, sizeof(*t.there->header), &t.header) ==
-		DATP_OK);
+	REQUIRE(soft_arena_alloc(t.there, SOFT_KIND_OTHER, sizeof(*t.there->header), &t.header) == DATP_OK);
 	t.there->header = t.header.addr;
 	t.there->id[0] = 42;
 	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
@@ -200,8 +201,7 @@ static void refuse_writev(bool all_threads)
 
 	REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	if (all_threads)
-		REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-				&program) == 0);
+		REQUIRE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
 	else
 		REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
@@ -291,15 +291,7 @@ static void fill(unsigned char *at, size_t len, unsigned int seed)
 static void bytes_travel_both_ways_in_every_length(void)
 {
 	static const size_t lengths[] = {
-		1,
-		7,
-		8,
-		9,
-		4095,
-		SOFT_MAILBOX_SIZE - 1,
-		SOFT_MAILBOX_SIZE,
-		SOFT_MAILBOX_SIZE + 1,
-		3 * SOFT_MAILBOX_SIZE + 5,
+		1, 7, 8, 9, 4095, SOFT_MAILBOX_SIZE - 1, SOFT_MAILBOX_SIZE, SOFT_MAILBOX_SIZE + 1, 3 * SOFT_MAILBOX_SIZE + 5,
 	};
 	unsigned char *back = malloc(ROOM);
 
@@ -492,8 +484,7 @@ static void memory_without_the_right_is_neither_read_nor_written(void)
 	memcpy(t.memory + 4096, canary, 8);
 	soft_lmr_free(&t.lmr.base);
 	register_at_there(&page, t.memory, 4096, DAT_MEM_PRIV_REMOTE_READ_FLAG);
-	register_at_there(&local, t.memory + 4096, 4096,
-			  DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	register_at_there(&local, t.memory + 4096, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	c = page.base.rmr_context;
 	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
 	CHECK_EQ_INT(ask_with(c, false, secret, 64), EFAULT);
@@ -543,8 +534,7 @@ static void window_make(struct soft_rmr *rmr)
 
 /* Posts a bind at its owner; with a NULL `lmr`, an unbind. */
 static void window_post(struct bind *bind, struct soft_rmr *rmr, struct soft_ep *ep, uint32_t seq,
-			struct soft_lmr *lmr, unsigned char *at, uint64_t len,
-			DAT_MEM_PRIV_FLAGS priv)
+			struct soft_lmr *lmr, unsigned char *at, uint64_t len, DAT_MEM_PRIV_FLAGS priv)
 {
 	struct soft_sqe e = { .remote = { .addr = (uintptr_t)at, .len = len }, .bind_priv = priv };
 
@@ -601,8 +591,7 @@ static void window_that_a_peer_has_forged_opens_nothing(void)
 
 	window_make(&rmr);
 	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
-	window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory + 4096, 4096,
-		    DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	window_post(&first, &rmr, &t.owner, 0, &t.lmr, t.memory + 4096, 4096, DAT_MEM_PRIV_REMOTE_READ_FLAG);
 	window_execute(&first);
 	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4096), 0);
 	CHECK_EQ_INT(read_by(&first, t.memory + 4096, 4097), EFAULT);
@@ -661,6 +650,88 @@ static void window_that_was_bound_anew_opens_the_old_place_no_more(void)
 	soft_bounce_stop(t.there);
 }
 
+/* Writes through a window, again and again, until that is refused. */
+static void *writer(void *arg)
+{
+	const struct bind *bind = arg;
+
+	while (ask_with(bind->r.remote.rmr_context, true, t.memory, SOFT_MAILBOX_SIZE) == 0)
+		;
+	return NULL;
+}
+
+/* A peer writes by the context of a bind that it does not execute, and the connection of the bind ends. */
+static void window_is_not_written_to_when_its_bind_has_failed(void)
+{
+	struct soft_rmr rmr;
+	struct bind bind;
+	pthread_t thread;
+
+	window_make(&rmr);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	memset(t.local, 1, SOFT_MAILBOX_SIZE);
+	for (uint32_t i = 0; i < FAILED_BINDS; i++) {
+		window_post(&bind, &rmr, &t.owner, i, &t.lmr, t.memory, SOFT_MAILBOX_SIZE, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+		REQUIRE(pthread_create(&thread, NULL, writer, &bind) == 0);
+		while (!__atomic_load_n(t.memory, __ATOMIC_RELAXED))
+			sched_yield();
+		window_reap(&bind, false);
+		memset(t.memory, 0, SOFT_MAILBOX_SIZE);
+		pthread_join(thread, NULL);
+		for (size_t at = 0; at < SOFT_MAILBOX_SIZE; at++)
+			if (t.memory[at])
+				REQUIRE_FAIL("byte %zu has been written to, at bind %u", at, i);
+	}
+	soft_rmr_free(&rmr.base);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
+}
+
+enum { PASSES, TO_BE_HELD, HELD };
+static _Atomic int copies; /* what becomes of the next piece that the bounce thread copies */
+
+/* The C library's, but a piece may be held for up to two seconds. */
+ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long local_n, const struct iovec *remote,
+			  unsigned long remote_n, unsigned long flags)
+{
+	int expected = TO_BE_HELD;
+
+	if (local_n && atomic_compare_exchange_strong(&copies, &expected, HELD)) {
+		for (unsigned int ms = 0; ms < 2000 && atomic_load(&copies) == HELD; ms++)
+			usleep(1000);
+		atomic_store(&copies, PASSES);
+	}
+	return syscall(SYS_process_vm_writev, pid, local, local_n, remote, remote_n, flags);
+}
+
+/* A connection that ends with many binds does not wait, for each of them, for what is copied for another connection. */
+static void bind_that_fails_does_not_wait_for_other_pieces(void)
+{
+	struct bind bind, other;
+	struct soft_rmr rmr;
+	pthread_t thread;
+
+	if (!soft_xfer_allowed())
+		check_skip("the kernel does not copy within this process");
+	window_make(&rmr);
+	window_post(&bind, &rmr, &t.owner, 0, &t.lmr, t.memory, 4096, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	window_post(&other, &rmr, &t.owner, 1, &t.lmr, t.memory, SOFT_MAILBOX_SIZE, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	memset(t.local, 1, SOFT_MAILBOX_SIZE);
+	atomic_store(&copies, TO_BE_HELD);
+	REQUIRE(soft_bounce_serve(t.there, &t.back, &t.mailbox) == DATP_OK);
+	REQUIRE(pthread_create(&thread, NULL, writer, &other) == 0);
+	while (atomic_load(&copies) == TO_BE_HELD)
+		sched_yield();
+	window_reap(&bind, false);
+	CHECK_EQ_INT(atomic_load(&copies), HELD);
+	atomic_store(&copies, PASSES);
+	window_reap(&other, false);
+	pthread_join(thread, NULL);
+	soft_rmr_free(&rmr.base);
+	soft_bounce_leave(t.there, &t.back);
+	soft_bounce_stop(t.there);
+}
+
 /*
  * If a window is bound over two endpoints, either bind may be executed last. The table of regions says
  * which it was.
@@ -687,9 +758,7 @@ static void of_two_binds_at_once_one_counts(void)
 		/* this bind is posted after both had completed, so it is the latest */
 		window_post(&third, &rmr, &other, 1, &t.lmr, t.memory + 16384, 4096, priv);
 		window_reap(&third, true);
-		CHECK_EQ_INT(
-			read_by(later ? &second : &first, later ? t.memory + 8192 : t.memory, 8),
-			EFAULT);
+		CHECK_EQ_INT(read_by(later ? &second : &first, later ? t.memory + 8192 : t.memory, 8), EFAULT);
 		CHECK_EQ_INT(read_by(&third, t.memory + 16384, 8), 0);
 		soft_rmr_free(&rmr.base);
 	}
@@ -712,20 +781,20 @@ static void nothing_is_moved_without_a_connection(void)
 	/* wrong in turn: the generation, the endpoint (none, and a number beyond the last), the request (not posted) */
 	soft_list_one(&l, (uintptr_t)t.local, 8);
 	right.gen++;
-	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), ESRCH);
 	right = right_of(0, true);
 	right.port++;
-	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), ESRCH);
 	right.port = UINT32_MAX;
-	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), EFAULT);
+	CHECK_EQ_INT(soft_bounce_ask(&t.peer, false, false, &l, &right, 8), ESRCH);
 	CHECK_EQ_INT(ask_from(SLOTS, false, t.local, t.memory, 8), EFAULT);
 	/* another peer's */
 	t.owner.peer = &t.peer;
-	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), ESRCH);
 	t.owner.peer = &t.back;
 	/* it has ended, whatever the peer writes into the port */
 	atomic_store(&t.owner.bounce_gen, 0);
-	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), EFAULT);
+	CHECK_EQ_INT(ask(false, t.local, t.memory, 8), ESRCH);
 	soft_bounce_leave(t.there, &t.back);
 	soft_bounce_stop(t.there);
 }
@@ -811,6 +880,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(memory_without_the_right_is_neither_read_nor_written),
 	CHECK_TEST(window_that_a_peer_has_forged_opens_nothing),
 	CHECK_TEST(window_that_was_bound_anew_opens_the_old_place_no_more),
+	CHECK_TEST(window_is_not_written_to_when_its_bind_has_failed),
+	CHECK_TEST(bind_that_fails_does_not_wait_for_other_pieces),
 	CHECK_TEST(of_two_binds_at_once_one_counts),
 	CHECK_TEST(nothing_is_moved_without_a_connection),
 	CHECK_TEST(bounce_thread_that_does_not_answer_is_waited_for_once),

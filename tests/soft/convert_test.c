@@ -4,6 +4,7 @@
  * what a peer does with it.
  */
 #include <alloca.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "convert_file.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -28,8 +30,8 @@
 #define MADV_GUARD_INSTALL 102
 #endif
 
-#define FILE_NAME "opendat-registered" /* as /proc/PID/maps shows it */
 #define PAGES	  16u
+#define LEFT	  600u
 #define LOCAL	  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 #define READS	  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
 
@@ -45,22 +47,6 @@ static void open_and_map(void)
 	memory += page;
 	REQUIRE(mprotect(memory, size, PROT_READ | PROT_WRITE) == 0);
 	api_open_as((char *)(uintptr_t)"soft-memory");
-}
-
-/* Whether the byte at `at` is in memory that the provider has made shared. */
-static bool shared(const void *at)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	unsigned long start, end, want = (unsigned long)(uintptr_t)at;
-	char line[4096];
-	bool found = false;
-
-	REQUIRE(maps != NULL);
-	while (!found && fgets(line, sizeof(line), maps))
-		found = sscanf(line, "%lx-%lx", &start, &end) == 2 && want >= start && want < end &&
-			strstr(line, FILE_NAME) != NULL;
-	fclose(maps);
-	return found;
 }
 
 /* Skips the test where the system does not let the provider do it. */
@@ -90,6 +76,15 @@ static struct api_buf registered(size_t at, size_t len, DAT_MEM_PRIV_FLAGS right
 static void unregister(const struct api_buf *buf)
 {
 	REQUIRE_DAT(dat_lmr_free(buf->lmr), DAT_SUCCESS);
+}
+
+static int open_files(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
 }
 
 static void region_is_shared_memory_until_it_is_freed(void)
@@ -138,11 +133,52 @@ static void last_region_of_a_range_makes_it_private(void)
 	struct api_buf local = registered(3 * page + 8, 8, LOCAL);
 
 	unregister(&first);
-	CHECK(shared(memory) && shared(memory + page));
+	CHECK(shared(memory + page) && shared(memory + 3 * page));
 	unregister(&second);
-	CHECK(shared(memory));
+	CHECK(!shared(memory + page) && shared(memory + 3 * page));
 	unregister(&local);
-	CHECK(!shared(memory) && !shared(memory + page));
+	CHECK(!shared(memory + 3 * page));
+}
+
+/* Registers every other page, and both halves of the range, and frees the halves first. */
+static void pages_that_no_region_has_any_more_become_private(void)
+{
+	struct api_buf all = registered(0, size, DAT_MEM_PRIV_ALL_FLAG), half[2], odd[PAGES / 2];
+	int before = open_files();
+
+	api_fill(memory, size, 1);
+	half[0] = registered(0, size / 2 + 1, DAT_MEM_PRIV_ALL_FLAG);
+	half[1] = registered(size / 2, size / 2, LOCAL);
+	for (size_t i = 0; i < PAGES / 2; i++)
+		odd[i] = registered((2 * i + 1) * page + 7, page - 7, i % 2 ? LOCAL : READS);
+	unregister(&all);
+	CHECK(shared(memory) && shared(memory + size / 2) && shared(memory + size - 1));
+	unregister(&half[0]);
+	for (size_t i = 0; i < PAGES; i++)
+		if (shared(memory + i * page) != (i % 2 || i >= PAGES / 2))
+			REQUIRE_FAIL("page %zu", i);
+	CHECK_EQ_INT(api_mismatch(memory, size, 1), -1);
+	api_fill(memory, size, 2);
+	unregister(&half[1]);
+	for (size_t i = 0; i < PAGES; i++)
+		if (shared(memory + i * page) != i % 2)
+			REQUIRE_FAIL("page %zu", i);
+	CHECK_EQ_INT(api_mismatch(memory, size, 2), -1);
+	CHECK_EQ_INT(open_files(), before);
+	/* what is private again can be registered anew */
+	half[0] = registered(2 * page, page, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(shared(memory + 2 * page));
+	unregister(&half[0]);
+	CHECK(!shared(memory + 2 * page));
+	for (size_t i = 0; i < PAGES / 2; i++)
+		unregister(&odd[i]);
+	CHECK(!shared(memory + page) && !shared(memory + size - 1));
+	CHECK_EQ_INT(api_mismatch(memory, size, 2), -1);
+	CHECK_EQ_INT(open_files(), before - 1);
+	/* there is one mapping again, so a whole conversion is possible */
+	all = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	CHECK(shared(memory) && shared(memory + size - 1));
+	unregister(&all);
 }
 
 static void region_that_another_one_overlaps_stays_as_it_is(void)
@@ -248,6 +284,25 @@ static void half_of_the_descriptors_is_left_to_the_program(void)
 	setrlimit(RLIMIT_NOFILE, &before);
 }
 
+/* A program without a descriptor left is told what becomes of its memory. */
+static void memory_stays_shared_with_a_word_if_its_mapping_cannot_be_told(void)
+{
+	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+	struct rlimit before, limit;
+	const char *said;
+
+	REQUIRE(shared(memory) && getrlimit(RLIMIT_NOFILE, &before) == 0);
+	limit = (struct rlimit){ 0, before.rlim_max };
+	check_stderr_begin();
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	unregister(&buf);
+	setrlimit(RLIMIT_NOFILE, &before);
+	said = check_stderr_end();
+	CHECK(strstr(said, "stay shared memory after their registration") != NULL);
+	CHECK(strstr(said, strerror(EMFILE)) != NULL);
+	CHECK(shared(memory));
+}
+
 static void locked_memory_stays_as_it_is(void)
 {
 	struct api_buf buf;
@@ -258,6 +313,63 @@ static void locked_memory_stays_as_it_is(void)
 	CHECK(!shared(memory));
 	unregister(&buf);
 	syscall(SYS_munlock, memory, size);
+}
+
+/* ------------------------------------------------------------------ a process that opens the file before it is sealed */
+
+/* Registers all of the memory while the intruder is there. */
+static struct api_buf registered_before(int does)
+{
+	struct api_buf buf;
+
+	intruder = (struct intruder){ does, page, size, NULL, 0 };
+	buf = registered(0, size, READS);
+	intruder.does = AWAY;
+	return buf;
+}
+
+static void file_that_somebody_has_mapped_before_it_was_sealed_is_not_used(void)
+{
+	struct api_buf buf = registered_before(MAPS);
+
+	REQUIRE(intruder.map && intruder.map != MAP_FAILED);
+	CHECK(!shared(memory));
+	if (shared(memory)) /* else an empty file, perhaps none of this length */
+		memset(intruder.map, 9, size);
+	for (size_t i = 0; i < size; i++)
+		if (memory[i])
+			REQUIRE_FAIL("byte %zu has been written to", i);
+	munmap(intruder.map, size);
+	unregister(&buf);
+	/* the next file is nobody's else */
+	buf = registered(0, size, READS);
+	CHECK(shared(memory));
+	unregister(&buf);
+}
+
+static void file_that_somebody_has_written_to_before_it_was_sealed_is_not_used(void)
+{
+	struct api_buf buf = registered_before(WRITES);
+
+	CHECK(!shared(memory));
+	CHECK_EQ_INT(memory[page], 0);
+	unregister(&buf);
+}
+
+/* The error of each lease where fs.leases-enable is 0 comes after the kernel has looked who has the file open. */
+static void file_that_somebody_may_have_open_is_not_used(void)
+{
+	static const int errors[] = { EAGAIN, EACCES, ENOLCK, ENOMEM, EPERM, EINVAL };
+	struct api_buf buf;
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		intruder.lease_error = errors[i];
+		buf = registered(0, size, READS);
+		if (shared(memory) != (errors[i] == EINVAL))
+			REQUIRE_FAIL("where a lease fails with %s", strerror(errors[i]));
+		unregister(&buf);
+	}
+	intruder.lease_error = 0;
 }
 
 static void buffer_of_the_calling_thread_is_registered_too(void)
@@ -301,6 +413,72 @@ static void child_inherits_it_only_after_the_free(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
 
+/* What a program says of a part of its memory divides the mapping, as advice does. That is no other memory. */
+static void memory_that_the_program_divides_becomes_private_as_well(void)
+{
+	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+
+	api_fill(memory, size, 3);
+	REQUIRE(madvise(memory + page, page, MADV_DONTDUMP) == 0);
+	unregister(&buf);
+	CHECK(!shared(memory) && !shared(memory + page) && !shared(memory + size - 1));
+	CHECK_EQ_INT(api_mismatch(memory, size, 3), -1);
+	memory[3 * page] = 7;
+	CHECK_EQ_INT(WEXITSTATUS(child_reads(memory + 3 * page)), 7);
+}
+
+/* The kernel says of memory that is locked that it does not remove its pages. */
+static bool locked(unsigned char *at)
+{
+	return madvise(at, page, MADV_DONTNEED) < 0;
+}
+
+static void memory_that_is_locked_in_part_stays_shared(void)
+{
+	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+
+	api_fill(memory, size, 3);
+	if (syscall(SYS_mlock, memory + 3 * page, page) < 0)
+		check_skip("mlock() fails here");
+	unregister(&buf);
+	CHECK(shared(memory) && shared(memory + 3 * page) && shared(memory + size - 1));
+	CHECK(!locked(memory) && locked(memory + 3 * page) && !locked(memory + size - page));
+	CHECK_EQ_INT(api_mismatch(memory, size, 3), -1);
+}
+
+static void memory_that_is_locked_as_a_whole_becomes_private_and_stays_locked(void)
+{
+	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
+
+#if defined(__SANITIZE_ADDRESS__) || API_UNDER_TSAN
+	check_skip("the sanitizers' mlock(), which the provider calls, does nothing");
+#endif
+	api_fill(memory, size, 3);
+	if (syscall(SYS_mlock, memory, size) < 0)
+		check_skip("mlock() fails here");
+	unregister(&buf);
+	CHECK(!shared(memory) && !shared(memory + size - 1));
+	CHECK(locked(memory) && locked(memory + size - page));
+	CHECK_EQ_INT(api_mismatch(memory, size, 3), -1);
+}
+
+/* At the free, each mapping is looked up among all of the process: so there is a limit, and nothing is done beyond it. */
+static void memory_that_the_program_divides_into_very_many_pieces_stays_shared(void)
+{
+	for (size_t pieces = 64; pieces <= 65; pieces++) {
+		unsigned char *divided = mmap(NULL, pieces * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		struct api_buf buf;
+
+		REQUIRE(divided != MAP_FAILED);
+		buf = api_buf_in(api.pz, divided, pieces * page, DAT_MEM_PRIV_ALL_FLAG);
+		for (size_t i = 0; i < pieces; i += 2)
+			REQUIRE(madvise(divided + i * page, page, MADV_DONTDUMP) == 0);
+		unregister(&buf);
+		CHECK_EQ_INT(files_mapped(), pieces > 64 ? (int)pieces : 0);
+		munmap(divided, pieces * page);
+	}
+}
+
 /* A program may change the mapping of its memory while it is registered: the free leaves the new mapping alone. */
 static void change_of_the_mapping_survives_the_free(void)
 {
@@ -315,15 +493,6 @@ static void change_of_the_mapping_survives_the_free(void)
 	memory[page] = 9;
 	unregister(&buf);
 	CHECK_EQ_INT(memory[page], 9);
-}
-
-static int open_files(void)
-{
-	int n = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
 }
 
 static void regions_leave_no_descriptors_behind(void)
@@ -361,9 +530,9 @@ static void adapters_without_it_keep_a_range_as_well(void)
 		    DAT_SUCCESS);
 	unregister(&buf);
 	api_close();
-	CHECK(shared(memory));
+	CHECK(shared(memory + page) && !shared(memory));
 	REQUIRE_DAT(dat_lmr_free(lmr), DAT_SUCCESS);
-	CHECK(!shared(memory));
+	CHECK(!shared(memory + page));
 	REQUIRE_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
@@ -438,7 +607,7 @@ static void own(void *arg)
 	const struct owned *owned = arg;
 	struct api_offer offer;
 	DAT_EVD_HANDLE cr_evd;
-	struct api_buf buf;
+	struct api_buf buf, local;
 	char step = 0;
 	long wrong;
 
@@ -460,6 +629,13 @@ static void own(void *arg)
 		} else if (step == 'f') {
 			unregister(&buf);
 			check_signal(CHECK_PARENT);
+		} else if (step == 'l') {
+			local = registered(page, 8, LOCAL);
+		} else if (step == 's') {
+			api_fill(memory, size, 2);
+			check_signal(CHECK_PARENT);
+		} else if (step == 'u') {
+			unregister(&local);
 		}
 	}
 	api_close();
@@ -492,18 +668,30 @@ static void part(void)
 	check_join(owner);
 }
 
-/* Returns how many such files this process maps, its own and those of peers. */
-static int files_mapped(void)
+/* Regions on every other page are left. There are more of them than parts that a range is divided into. */
+static void many_regions_that_are_left_divide_a_range_into_few_parts(void)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[4096];
-	int n = 0;
+	size_t len = 2 * LEFT * page;
+	unsigned char *large = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static struct api_buf left[LEFT];
+	struct api_buf all;
+	int n;
 
-	REQUIRE(maps != NULL);
-	while (fgets(line, sizeof(line), maps))
-		n += strstr(line, FILE_NAME) != NULL;
-	fclose(maps);
-	return n;
+	REQUIRE(large != MAP_FAILED);
+	api_fill(large, len, 1);
+	all = api_buf_in(api.pz, large, len, DAT_MEM_PRIV_ALL_FLAG);
+	for (size_t i = 0; i < LEFT; i++)
+		left[i] = api_buf_in(api.pz, large + 2 * i * page, 8, LOCAL);
+	unregister(&all);
+	n = files_mapped();
+	CHECK(n > 1 && n <= (int)LEFT / 2);
+	CHECK(shared(large) && !shared(large + page) && shared(large + len - 2 * page));
+	CHECK_EQ_INT(api_mismatch(large, len, 1), -1);
+	for (size_t i = 0; i < LEFT; i++)
+		unregister(&left[i]);
+	CHECK_EQ_INT(files_mapped(), 0);
+	CHECK_EQ_INT(api_mismatch(large, len, 1), -1);
+	munmap(large, len);
 }
 
 static void transfer(const struct api_buf *buf, bool write, size_t at, size_t len)
@@ -601,6 +789,44 @@ static void peer_cannot_write_to_what_it_may_only_read(void)
 	part();
 }
 
+/* A process that has mapped the file has nothing of what the program does after the free but on a page that another region has. */
+static void peer_that_maps_the_file_loses_the_pages_that_no_region_has_any_more(void)
+{
+	const struct owned owned = { .rights = DAT_MEM_PRIV_ALL_FLAG };
+	struct api_buf buf = meet(&owned);
+	int fd = file_of_owner(O_RDWR);
+	unsigned char *map;
+	long wrong = 0;
+
+	REQUIRE(fd >= 0);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	REQUIRE(map != MAP_FAILED);
+	close(fd);
+	step('l');
+	step('f');
+	check_await(owner);
+	step('s');
+	check_await(owner);
+	for (size_t i = 0; i < PAGES; i++)
+		if ((memcmp(map + i * page, buf.mem + i * page, page) == 0) != (i == 1))
+			REQUIRE_FAIL("page %zu", i);
+	memset(map, 0, page);
+	memset(map + 2 * page, 0, size - 2 * page);
+	step('v');
+	check_get(owner, &wrong, sizeof(wrong));
+	CHECK_EQ_INT(wrong, -1);
+	/* and that page is out of the file when its region has been freed */
+	step('u');
+	step('s');
+	check_await(owner);
+	memset(map, 0, size);
+	step('v');
+	check_get(owner, &wrong, sizeof(wrong));
+	CHECK_EQ_INT(wrong, -1);
+	munmap(map, size);
+	part();
+}
+
 static void it_is_memory_like_any_other_where_the_system_refuses(void)
 {
 	struct api_buf buf;
@@ -626,15 +852,25 @@ static const struct check_test tests[] = {
 	CHECK_TEST(bytes_beside_it_on_its_pages_stay_private),
 	CHECK_TEST(region_without_a_remote_right_stays_as_it_is),
 	CHECK_TEST(last_region_of_a_range_makes_it_private),
+	CHECK_TEST(pages_that_no_region_has_any_more_become_private),
+	CHECK_TEST(many_regions_that_are_left_divide_a_range_into_few_parts),
 	CHECK_TEST(region_that_another_one_overlaps_stays_as_it_is),
 	CHECK_TEST(memory_of_another_kind_stays_as_it_is),
 	CHECK_TEST(memory_with_a_guard_page_stays_as_it_is),
 	CHECK_TEST(memory_that_can_be_executed_stays_as_it_is),
 	CHECK_TEST(limit_of_the_length_of_files_does_not_end_the_program),
 	CHECK_TEST(half_of_the_descriptors_is_left_to_the_program),
+	CHECK_TEST(memory_stays_shared_with_a_word_if_its_mapping_cannot_be_told),
 	CHECK_TEST(locked_memory_stays_as_it_is),
+	CHECK_TEST(file_that_somebody_has_mapped_before_it_was_sealed_is_not_used),
+	CHECK_TEST(file_that_somebody_has_written_to_before_it_was_sealed_is_not_used),
+	CHECK_TEST(file_that_somebody_may_have_open_is_not_used),
 	CHECK_TEST(buffer_of_the_calling_thread_is_registered_too),
 	CHECK_TEST(child_inherits_it_only_after_the_free),
+	CHECK_TEST(memory_that_the_program_divides_becomes_private_as_well),
+	CHECK_TEST(memory_that_is_locked_in_part_stays_shared),
+	CHECK_TEST(memory_that_is_locked_as_a_whole_becomes_private_and_stays_locked),
+	CHECK_TEST(memory_that_the_program_divides_into_very_many_pieces_stays_shared),
 	CHECK_TEST(change_of_the_mapping_survives_the_free),
 	CHECK_TEST(regions_leave_no_descriptors_behind),
 	CHECK_TEST(adapters_without_it_keep_a_range_as_well),
@@ -642,6 +878,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(peer_writes_and_reads_it_in_place),
 	CHECK_TEST(peer_reaches_the_edges_by_the_kernel),
 	CHECK_TEST(peer_cannot_write_to_what_it_may_only_read),
+	CHECK_TEST(peer_that_maps_the_file_loses_the_pages_that_no_region_has_any_more),
 	CHECK_END
 };
 

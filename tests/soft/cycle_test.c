@@ -18,6 +18,7 @@
 #define CYCLES 300
 #define MANY   3000
 #define KILLS  8
+#define RESTS  1000u /* so many others are freed before an index is used again; a few more are */
 
 /* The plugin's own object behind a handle. */
 static struct soft_ia *soft_of(DAT_EP_HANDLE ep)
@@ -51,6 +52,34 @@ static uint32_t slots_busy(const struct soft_ia *ia)
 }
 
 /* ------------------------------------------------------------------ over and over */
+
+/* What walks over the endpoints of an adapter does not take longer for each endpoint that there has ever been. */
+static void indexes_of_endpoints_that_are_gone_are_used_again(void)
+{
+	static uint32_t last[RESTS]; /* the indexes that have been used last */
+	DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+	struct soft_ia *ia = NULL;
+	uint32_t open = 0;
+	DAT_EP_HANDLE ep;
+
+	for (uint32_t n = 0; n < 8 * RESTS; n++) {
+		uint32_t index;
+
+		REQUIRE_DAT(dat_ep_create(api.ia, api.pz, evd, evd, evd, NULL, &ep), DAT_SUCCESS);
+		ia = soft_of(ep);
+		index = ((struct soft_ep *)ep)->index;
+		for (uint32_t i = 0; i < RESTS && i < n; i++)
+			if (last[i] == index)
+				REQUIRE_FAIL("endpoint %u has an index that was used only a moment before", n);
+		last[n % RESTS] = index;
+		if (n % RESTS == 0) {
+			open++; /* it stays */
+			continue;
+		}
+		REQUIRE_DAT(dat_ep_free(ep), DAT_SUCCESS);
+	}
+	CHECK(ia->port_next <= open + 2 * RESTS);
+}
 
 static void one_cycle(struct api_buf *buf)
 {
@@ -346,6 +375,7 @@ static void listener_without_descriptors_refuses_and_recovers(void)
 
 static const struct check_test alone[] = {
 	CHECK_TEST(nothing_grows_over_many_connections),
+	CHECK_TEST(indexes_of_endpoints_that_are_gone_are_used_again),
 	CHECK_TEST(opening_again_touches_only_what_is_used), CHECK_END
 };
 

@@ -45,15 +45,17 @@ tests_soft_pages_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_remap_test_SOURCES = tests/soft/remap_test.c
 tests_soft_remap_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_remap_test_LDADD = $(SOFT_TEST_LIBS)
-tests_soft_convert_test_SOURCES = tests/soft/convert_test.c
+tests_soft_convert_test_SOURCES = tests/soft/convert_test.c tests/soft/convert_file.c tests/soft/convert_file.h
 tests_soft_convert_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+# its memfd_create() and fcntl() interpose the C library's
+tests_soft_convert_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_soft_convert_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_ring_test_SOURCES = tests/soft/ring_test.c
 tests_soft_ring_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
 tests_soft_ring_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_sock_test_SOURCES = tests/soft/sock_test.c
 tests_soft_sock_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
-tests_soft_sock_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=datp_timer_set_by
+tests_soft_sock_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=datp_timer_set_by,--wrap=soft_stay_and_run
 tests_soft_sock_test_LDADD = $(SOFT_TEST_LIBS)
 tests_soft_xfer_test_SOURCES = tests/soft/xfer_test.c
 tests_soft_xfer_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
@@ -98,9 +100,11 @@ SOFT_API_TESTS = \
 	tests/soft/hostile/claim_test \
 	tests/soft/hostile/walk_test \
 	tests/soft/hostile/scribble_test \
+	tests/soft/cancel_test \
 	tests/soft/kill_test \
 	tests/soft/long_test \
 	tests/soft/lost_test \
+	tests/soft/midst_test \
 	tests/soft/mix_test \
 	tests/soft/orphan_test \
 	tests/soft/outlast_test \
@@ -110,6 +114,7 @@ SOFT_API_TESTS = \
 	tests/soft/secret_test \
 	tests/soft/share_test \
 	tests/soft/short_test \
+	tests/soft/spared_test \
 	tests/soft/steady_test \
 	tests/soft/silent_test \
 	tests/soft/stop_test \
@@ -274,6 +279,10 @@ tests_soft_lost_test_SOURCES = tests/soft/lost_test.c
 tests_soft_lost_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_lost_test_LDADD = libapi.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
+tests_soft_midst_test_SOURCES = tests/soft/midst_test.c
+tests_soft_midst_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_midst_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
 tests_soft_mix_test_SOURCES = tests/soft/mix_test.c
 tests_soft_mix_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_mix_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
@@ -293,6 +302,14 @@ tests_soft_share_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_short_test_SOURCES = tests/soft/short_test.c
 tests_soft_short_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_short_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_cancel_test_SOURCES = tests/soft/cancel_test.c
+tests_soft_cancel_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_cancel_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_spared_test_SOURCES = tests/soft/spared_test.c
+tests_soft_spared_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_spared_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_steady_test_SOURCES = tests/soft/steady_test.c
 tests_soft_steady_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

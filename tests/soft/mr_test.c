@@ -6,7 +6,9 @@
 
 #include "check.h"
 #include "providers/soft/arena.h"
+#include "providers/soft/exec.h"
 #include "providers/soft/mr.h"
+#include "providers/soft/quiesce.h"
 #include "providers/soft/request.h"
 #include "providers/soft/window.h"
 
@@ -14,6 +16,7 @@
 #define REGISTRATIONS 200000u
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 #define PZ	3
+#define QUEUED	1024u /* bytes of a port with a queue of one request */
 #define CONN   5
 
 /* Two ranges. A check that mixes the start of one with the length of the other allows an access that neither allows. */
@@ -194,6 +197,65 @@ static void bind_gives_its_range_and_ends_the_one_before(void)
 	CHECK(allowed(two.remote.rmr_context, ranges[1].addr, ranges[1].len));
 }
 
+/*
+ * A later bind completes when no access through the binding before goes on; what goes on by its own context does not matter. The
+ * generations of contexts begin anew after 2,048 binds.
+ */
+static void bind_awaits_no_access_by_its_own_context(void)
+{
+	const struct soft_layout layout = { .sq_stride = sizeof(struct soft_sqe), .sq_offset = sizeof(struct soft_port) };
+	struct soft_port *ports = aligned_alloc(SOFT_LINE, 2 * QUEUED);
+	uint32_t old = bind_post(&ranges[0]).remote.rmr_context;
+	struct soft_peer peer = { .ia = t.ia };
+	struct soft_sqe *e;
+	bool here = false;
+
+	REQUIRE(ports != NULL);
+	memset(ports, 0, 2 * QUEUED);
+	t.other.port = (void *)((char *)ports + QUEUED);
+	t.other.rport = ports;
+	t.other.rlayout = layout;
+	t.other.peer = &peer;
+	t.ia->ports[0] = &t.other;
+	t.ia->port_next = 1;
+	/* the peer executes a write of its own */
+	e = soft_port_sqe(ports, &layout, 0);
+	e->op = DATP_RDMA_WRITE;
+	ports->sq_posted = 1;
+	ports->exec_lock = SOFT_EXEC_HELD;
+	for (int i = 0; i < 2 << SOFT_MR_GEN_BITS; i++) {
+		uint32_t context = bind_post(&ranges[1]).remote.rmr_context;
+
+		e->remote.rmr_context = context;
+		REQUIRE(soft_mr_quiet(&t.ep, old, soft_work_mark(), false, &here));
+		e->remote.rmr_context = old;
+		REQUIRE(!soft_mr_quiet(&t.ep, old, soft_work_mark(), false, &here));
+		old = context;
+	}
+	free(ports);
+}
+
+/* The process that executes a bind may be killed before it has counted that. Then the bind is reported as failed. */
+static void bind_that_fails_after_its_execution_opens_nothing(void)
+{
+	struct soft_request r = bind_record(&ranges[0]), later;
+	_Atomic uint32_t *word = &t.ia->mr[t.rmr.index].context;
+
+	soft_mr_bind(t.ia->mr, &r, PZ, CONN);
+	REQUIRE(allowed(r.remote.rmr_context, ranges[0].addr, 8));
+	CHECK(!soft_rmr_done(&t.rmr.base, r.remote.rmr_context, ranges[0].len, false));
+	CHECK(!allowed(r.remote.rmr_context, ranges[0].addr, 8));
+	/* as if it was killed in the middle of it */
+	atomic_store(word, r.remote.rmr_context | SOFT_MR_BINDING);
+	CHECK(!soft_rmr_done(&t.rmr.base, r.remote.rmr_context, ranges[0].len, false));
+	CHECK_EQ_INT(atomic_load(word), 0);
+	/* what another bind has opened stays */
+	later = bind_record(&ranges[1]);
+	soft_mr_bind(t.ia->mr, &later, PZ, CONN);
+	CHECK(!soft_rmr_done(&t.rmr.base, r.remote.rmr_context, ranges[0].len, false));
+	CHECK(allowed(later.remote.rmr_context, ranges[1].addr, 8));
+}
+
 static void window_is_good_for_no_local_access(void)
 {
 	struct soft_request r = bind_post(&ranges[0]);
@@ -301,7 +363,9 @@ static void sink_of_a_read_is_what_its_window_is_bound_to(void)
 /* Returns the index that the next region or window will have. */
 static uint32_t next_index(void)
 {
-	return t.ia->mr_free_count > 4096 ? t.ia->mr_free[t.ia->mr_free_head] : atomic_load(&t.ia->mr_used);
+	const struct soft_index_pool *pool = &t.ia->mr_pool;
+
+	return pool->count > 4096 ? pool->freed[pool->head] : atomic_load(&t.ia->mr_used);
 }
 
 #define LEFT_CONTEXT(index) ((index) << SOFT_MR_GEN_BITS | 2047u)
@@ -416,6 +480,8 @@ static const struct check_test tests[] = {
 	CHECK_TEST(rebind_is_never_seen_by_halves),
 	CHECK_TEST(window_bound_by_two_executors_at_once_is_no_mixture),
 	CHECK_TEST(bind_gives_its_range_and_ends_the_one_before),
+	CHECK_TEST(bind_awaits_no_access_by_its_own_context),
+	CHECK_TEST(bind_that_fails_after_its_execution_opens_nothing),
 	CHECK_TEST(window_is_good_for_no_local_access),
 	CHECK_TEST(bind_that_waited_while_its_window_was_freed_comes_to_nothing),
 	CHECK_TEST(window_onto_a_region_that_is_freed_is_shut),

@@ -231,9 +231,32 @@ static pid_t fork_as(pid_t pid)
 }
 
 /*
+ * This process has the number `pid`, and another file at `shared` than the process that has this number in /proc. Returns 0 if it
+ * finds its own file, and its child, which knows it by that number, finds none.
+ */
+static int look_at(pid_t pid, unsigned char *shared)
+{
+	const int file = memfd_create("theirs", MFD_CLOEXEC);
+	struct soft_backing backing;
+	struct stat theirs;
+	int status = 0;
+	pid_t child;
+
+	mmap(shared, page, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0);
+	if (getpid() != pid || fstat(file, &theirs))
+		return 2;
+	if (!soft_pages_backing(pid, (uintptr_t)shared, page, &backing) || backing.ino != theirs.st_ino)
+		return 3;
+	child = fork();
+	if (!child)
+		_exit(soft_pages_backing(pid, (uintptr_t)shared, page, &backing));
+	return waitpid(child, &status, 0) == child ? status : 4;
+}
+
+/*
  * A process in a PID namespace of its own has the number that this one has out here, and sees the /proc of out here. It maps
- * another file at the address at which this process maps one. Under its number /proc shows this process's file, so nothing may be
- * found.
+ * another file at the address at which this process maps one. Under its number /proc shows this process's file, so nobody may find
+ * that, but the process finds its own.
  */
 static void look_from_inside(void *arg)
 {
@@ -253,10 +276,8 @@ static void look_from_inside(void *arg)
 	if (!first)
 		be_first();
 	same = there ? fork_as(pid) : -1;
-	if (!same) {
-		mmap(shared, page, PROT_READ, MAP_SHARED | MAP_FIXED, memfd_create("theirs", MFD_CLOEXEC), 0);
-		_exit(getpid() != pid ? 2 : soft_pages_backing(getpid(), (uintptr_t)shared, page, &backing));
-	}
+	if (!same)
+		_exit(look_at(pid, shared));
 	there = same > 0 && waitpid(same, &status, 0) == same;
 	if (first > 0) {
 		kill(first, SIGKILL);

@@ -102,7 +102,7 @@ static void content_moves_to_the_file_and_back(void)
 	REQUIRE(pread(fd, &byte, 1, (off_t)page) == 1);
 	CHECK_EQ_INT(byte, 99); /* the memory is a mapping of the file */
 	memory[page] = byte_of(page);
-	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, 0, false, kept), 0);
 	want_filled();
 	memory[page] = 98;
 	REQUIRE(pread(fd, &byte, 1, (off_t)page) == 1);
@@ -132,7 +132,7 @@ static void moves_if(int what_is_seen)
 	fill();
 	REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
 	sight = what_is_seen;
-	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, fd, 0, false, kept), 0);
 	sight = SEES_ALL;
 	want_filled();
 	close(fd);
@@ -158,7 +158,7 @@ static void memory_that_was_never_written_takes_none(void)
 	REQUIRE(fstat(fd, &st) == 0);
 	CHECK((size_t)st.st_blocks * 512 <= page);
 	CHECK_EQ_INT(memory[5 * page], 1);
-	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, 0, false, kept), 0);
 	CHECK_EQ_INT(memory[5 * page], 1);
 	CHECK_EQ_INT(memory[6 * page], 0);
 	close(fd);
@@ -196,7 +196,7 @@ static void store_of_another_thread_is_never_lost(void)
 
 		REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
 		usleep(1000);
-		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, 0, false, kept), 0);
 		usleep(1000);
 		close(fd);
 	}
@@ -234,10 +234,10 @@ static void failure_leaves_the_memory_as_it_was(void)
 	close(fd);
 	fd = file_new();
 	REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
-	CHECK_EQ_INT(soft_remap_private(-1, memory, size, fd, kept_anew()), EBADF);
-	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, -1, kept_anew()), EBADF);
+	CHECK_EQ_INT(soft_remap_private(-1, memory, size, fd, 0, false, kept_anew()), EBADF);
+	CHECK_EQ_INT(soft_remap_private(uffd, memory, size, -1, 0, false, kept_anew()), EBADF);
 	want_filled();
-	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+	REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, 0, false, kept), 0);
 	want_filled();
 	close(fd);
 }
@@ -277,7 +277,7 @@ static void store_to_a_page_without_content_is_not_lost(void)
 		REQUIRE(pthread_create(&thread, NULL, store_to_holes, NULL) == 0);
 		while (!atomic_load(&stored))
 			;
-		REQUIRE_EQ_INT(soft_remap_private(uffd, sparse, len, fd, kept), 0);
+		REQUIRE_EQ_INT(soft_remap_private(uffd, sparse, len, fd, 0, false, kept), 0);
 		atomic_store(&stop, 1);
 		pthread_join(thread, NULL);
 		for (size_t i = 0; i < atomic_load(&stored); i++)
@@ -312,7 +312,7 @@ static void signal_handler_may_use_the_memory(void)
 
 		fill();
 		REQUIRE_EQ_INT(share(uffd, memory, size, fd), 0);
-		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, kept), 0);
+		REQUIRE_EQ_INT(soft_remap_private(uffd, memory, size, fd, 0, false, kept), 0);
 		close(fd);
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
@@ -348,7 +348,7 @@ static void remap_page(size_t at, int want)
 		REQUIRE_EQ_INT(error, want);
 	memory[at + 1] = byte_of(at + 1);
 	if (!error)
-		(void)soft_remap_private(uffd, memory + at, page, fd, kept);
+		(void)soft_remap_private(uffd, memory + at, page, fd, 0, false, kept);
 	close(fd);
 }
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A socket between two IAs, without the IAs: its end, messages that had arrived and were not read, sends for which
- * the kernel has no memory, and whose process is at the other end.
+ * the kernel has no memory, and whose process is at the other end. And sockets that are hung up on with messages that nobody
+ * has read.
  *
- * The program defines sendmsg() and syscall() in place of those of the C library, and they call the real ones.
+ * The program defines sendmsg(), recvmsg() and syscall() in place of those of the C library, and they call the real ones.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -19,12 +22,15 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "providers/soft/foreign.h"
 #include "providers/soft/sock.h"
+#include "providers/soft/stay.h"
 
 static struct soft_ia *ia;
 static struct soft_socket *sock;
 static int far_end;
 static int no_memory; /* sends fail with this, unless it is 0 */
+static _Atomic unsigned int looks; /* calls of recvmsg() */
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
@@ -35,6 +41,15 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 		return -1;
 	}
 	*(void **)&real = dlsym(RTLD_NEXT, "sendmsg");
+	return real(fd, message, flags);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	ssize_t (*real)(int, struct msghdr *, int);
+
+	atomic_fetch_add(&looks, 1);
+	*(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
 	return real(fd, message, flags);
 }
 
@@ -320,6 +335,87 @@ static void user_that_a_namespace_does_not_map_is_told_from_others(void)
 		check_skip("the system does not let this process make a user namespace");
 }
 
+/* ---- messages that nobody reads */
+
+/* The closers' threads: this program is no plugin, which has to stay in memory for them. */
+bool __wrap_soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg);
+bool __wrap_soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	return !soft_run(thread, run, arg);
+}
+
+#define UNREAD	 200 /* messages that a socket has */
+#define FEW	 8   /* looks at one */
+#define SOCKETS	 100
+#define BYTE_NOW (MSG_DONTWAIT | MSG_NOSIGNAL)
+
+/* Fills a socket with messages, and returns how many. */
+static unsigned int fill(int fd)
+{
+	unsigned int n = 0;
+
+	while (n < UNREAD && send(fd, "x", 1, BYTE_NOW) == 1)
+		n++;
+	return n;
+}
+
+/* Returns true if the other end has closed the last descriptor, and not only hung up: then its unread messages are a reset. */
+static bool is_closed(int fd)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error == ECONNRESET;
+}
+
+static void hangup_does_not_look_at_each_message(void)
+{
+	int fds[2];
+
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
+	REQUIRE(fill(fds[1]) > 10 * FEW);
+	atomic_store(&looks, 0);
+	soft_foreign_hangup(fds[0]);
+	REQUIRE(atomic_load(&looks) <= FEW);
+	CHECK_SOON(is_closed(fds[1]));
+	close(fds[1]);
+}
+
+static void end_of_a_listener_does_not_look_at_each_message(void)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(at);
+	int queue = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), fds[SOCKETS];
+
+	/* the kernel chooses an abstract name */
+	REQUIRE(bind(queue, (const struct sockaddr *)&at, sizeof(at.sun_family)) == 0 && listen(queue, SOCKETS) == 0);
+	REQUIRE(getsockname(queue, (struct sockaddr *)&at, &len) == 0);
+	for (int i = 0; i < SOCKETS; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+		REQUIRE(connect(fds[i], (const struct sockaddr *)&at, len) == 0);
+		REQUIRE(fill(fds[i]) > 10 * FEW);
+	}
+	atomic_store(&looks, 0);
+	soft_foreign_end_listener(queue);
+	REQUIRE(atomic_load(&looks) <= SOCKETS * FEW);
+	for (int i = 0; i < SOCKETS; i++) {
+		REQUIRE_SOON(is_closed(fds[i]));
+		close(fds[i]);
+	}
+	CHECK_SOON(!soft_foreign_is_full());
+}
+
+static void empty_messages_that_are_not_read_are_closed_at_once(void)
+{
+	int fds[2];
+
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
+	REQUIRE(send(fds[1], "", 0, BYTE_NOW) == 0 && send(fds[1], "x", 1, BYTE_NOW) == 1);
+	soft_foreign_hangup(fds[0]);
+	CHECK(fcntl(fds[0], F_GETFD) < 0); /* by this thread */
+	close(fds[1]);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(notification_that_was_not_read_outlives_its_socket),
 	CHECK_TEST(notification_that_there_is_no_memory_for_is_sent_later),
@@ -330,6 +426,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(queue_of_messages_has_a_bound),
 	CHECK_TEST(peer_that_has_gone_has_gone),
 	CHECK_TEST(user_that_a_namespace_does_not_map_is_told_from_others),
+	CHECK_TEST(hangup_does_not_look_at_each_message),
+	CHECK_TEST(end_of_a_listener_does_not_look_at_each_message),
+	CHECK_TEST(empty_messages_that_are_not_read_are_closed_at_once),
 	CHECK_END,
 };
 

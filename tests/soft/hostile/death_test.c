@@ -10,7 +10,7 @@
 #include "providers/soft/cq.h"
 #include "victim.h"
 
-enum { OTHERS = 3 };
+enum { OTHERS = 3, SOCKETS = 8 };
 
 /* What has become of the EVD of the earlier connection when the peer reserves a cell there. */
 enum life { KEPT, FREED, USED_AGAIN };
@@ -47,6 +47,21 @@ static void connect_and_stay(void *arg)
 	(void)arg;
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
 	hostile_connect(&h, where);
+	pause();
+}
+
+/* Says of each of its sockets that it is the one which stays. */
+static void connect_over_many_and_stay(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	for (int i = 0; i < SOCKETS; i++) {
+		h.fd = -1; /* it stays open */
+		hostile_connect(&h, where);
+	}
 	pause();
 }
 
@@ -151,10 +166,33 @@ static void death_is_no_matter_of_rings_of_others(void)
 		CHECK_EQ_INT(atomic_load(&others[i]->bell), bells[i]);
 }
 
+/* The bell of a ring is rung each time that it is looked at. */
+static void rings_are_looked_at_once_for_a_peer(void)
+{
+	struct soft_ring *ring;
+	DAT_EVD_HANDLE recv;
+	uint32_t bell;
+
+	peer = check_fork(connect_over_many_and_stay, NULL);
+	victim_opens();
+	recv = api_evd(100, DAT_EVD_DTO_FLAG);
+	ring = ring_of(recv);
+	victim_tells(peer);
+	for (int i = 0; i < SOCKETS; i++)
+		(void)accept_with(recv);
+	bell = atomic_load(&ring->bell);
+	check_kill(peer);
+	for (int i = 0; i < SOCKETS; i++)
+		API_CONN(victim.end.connect, DAT_HANDLE_NULL, DAT_CONNECTION_EVENT_BROKEN);
+	victim_serves_others(); /* the service thread has read the other hang-ups then */
+	CHECK_EQ_INT(atomic_load(&ring->bell) - bell, 1);
+}
+
 static const struct check_test tests[] = { CHECK_TEST(cell_that_was_reserved_after_the_connection_is_voided),
 					   CHECK_TEST(cell_of_a_ring_that_rests_is_voided),
 					   CHECK_TEST(cell_of_a_ring_that_is_used_again_is_voided),
 					   CHECK_TEST(death_is_no_matter_of_rings_of_others),
+					   CHECK_TEST(rings_are_looked_at_once_for_a_peer),
 					   CHECK_END };
 
 static const struct check_suite suite = { .name = "death of a peer", .teardown = api_close, .tests = tests };

@@ -10,14 +10,18 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "hostile.h"
+#include "providers/soft/foreign.h"
 #include "victim.h"
 
 enum { STRANGER = 12345, LINGER_S = 600, PROMPT_MS = 5000, MANY = 100 };
+enum { LISTENERS = 1000, PAIRS = 4 };
+enum { CONNECTIONS = 10, QUEUED = 1500, ENOUGH = 8192 }; /* of the attacker, and the descriptors that it and the victim may have */
 
 /* ------------------------------------------------------------------ the attacker */
 
@@ -126,6 +130,94 @@ static void many(struct hostile *h, uint64_t where)
 		with_nonsense(h, where);
 }
 
+/* Sends a message of nonsense with as many descriptors of a pipe. */
+static void send_pipes(int fd, size_t n)
+{
+	struct iovec iov = { (void *)(uintptr_t)"xx", 2 };
+	union {
+		struct cmsghdr header;
+		unsigned char space[CMSG_SPACE(SOFT_FOREIGN_MOST * sizeof(int))];
+	} control = { 0 };
+	struct msghdr hdr = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(n * sizeof(int))
+	};
+	static int ends[2];
+	int fds[SOFT_FOREIGN_MOST];
+
+	REQUIRE(ends[1] || pipe(ends) == 0);
+	for (size_t i = 0; i < n; i++)
+		fds[i] = ends[1];
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(&control.header), fds, n * sizeof(int));
+	REQUIRE(sendmsg(fd, &hdr, MSG_NOSIGNAL) == 2);
+}
+
+/* Sends the many while the victim is stopped, so that it finds all of them at once. Returns when the victim has told so. */
+static void many_at_once(struct hostile *h, uint64_t where)
+{
+	stop_victim();
+	many(h, where);
+	REQUIRE(kill(getppid(), SIGCONT) == 0);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+}
+
+/* Over connections that have been accepted before all threads have something to close */
+static void send_many_each(void *arg)
+{
+	uint64_t where = victim_is_at();
+	int fds[CONNECTIONS];
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	for (int i = 0; i < CONNECTIONS; i++)
+		fds[i] = hostile_reach(where);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	many_at_once(&h, where);
+	for (int i = 0; i < CONNECTIONS; i++)
+		send_pipes(fds[i], SOFT_FOREIGN_MOST);
+	for (int i = 0; i < CONNECTIONS; i++)
+		CHECK(hostile_is_hung_up_on(fds[i], (int)check_patience_ms()));
+	check_signal(CHECK_PARENT);
+	pause();
+}
+
+/* Over connections that are not accepted, because all threads have something to close */
+static void send_to_the_backlog(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	many_at_once(&h, where);
+	for (int i = 0; i < QUEUED; i++)
+		send_pipes(hostile_reach(where), 1);
+	check_signal(CHECK_PARENT);
+	pause();
+}
+
+/* A connection waits at each of the listeners. */
+static void wait_at_all_listeners(void *arg)
+{
+	uint64_t where = victim_is_at();
+	DAT_CONN_QUAL quals[LISTENERS];
+	struct hostile h;
+
+	(void)arg;
+	check_get(CHECK_PARENT, quals, sizeof(quals));
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	many_at_once(&h, where);
+	for (int i = 0; i < LISTENERS; i++)
+		hostile_reach(quals[i]);
+	check_signal(CHECK_PARENT);
+	pause();
+}
+
 typedef void attack_fn(struct hostile *h, uint64_t where);
 
 static void attack(void *arg)
@@ -230,6 +322,133 @@ static void many_descriptors_do_not_hold_up_the_service_thread(void)
 	check_join(attacker);
 }
 
+static struct rlimit before_limit;
+
+static void have_enough_descriptors(void)
+{
+	struct rlimit limit;
+
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &before_limit) == 0);
+	if (before_limit.rlim_max < ENOUGH)
+		check_skip("the limit of descriptors is too low");
+	limit = before_limit;
+	limit.rlim_cur = ENOUGH;
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/* The attack keeps all threads that close, and those descriptors that do not wait stay for that long. */
+static void victim_closes_all_when_the_attacker_has_gone(int before)
+{
+	check_kill(attacker);
+	CHECK_SOON(api_descriptors() < before + 10);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &before_limit) == 0);
+}
+
+static void serve_the_victim(void *arg)
+{
+	struct api_end end;
+	DAT_EVD_HANDLE evd;
+	DAT_CONN_QUAL qual;
+
+	(void)arg;
+	api_open();
+	api_end_make(&end, NULL);
+	evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	check_put(CHECK_PARENT, &qual, sizeof(qual));
+	REQUIRE_DAT(dat_cr_accept(api_cr(evd), end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+/* The answer to the victim's request brings a descriptor, too. */
+static void victim_connects(pid_t server)
+{
+	struct api_end end;
+	DAT_CONN_QUAL qual;
+
+	api_end_make(&end, NULL);
+	check_get(server, &qual, sizeof(qual));
+	REQUIRE_DAT(api_connect(end.ep, qual), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	check_signal(server);
+	check_join(server);
+}
+
+static void few_descriptors_are_received_while_many_wait(void)
+{
+	pid_t server;
+	int before;
+
+	have_enough_descriptors();
+	attacker = check_fork(send_many_each, NULL);
+	server = check_fork(serve_the_victim, NULL);
+	victim_opens();
+	before = api_descriptors();
+	victim_tells(attacker);
+	check_await(attacker);
+	victim_serves_others(); /* those connections have been accepted then */
+	check_signal(attacker);
+	check_await(attacker);
+	usleep(100000);
+	check_signal(attacker);
+	check_await(attacker);
+	CHECK(api_descriptors() < before + MANY + CONNECTIONS + 3 * SOFT_FOREIGN_MOST);
+	victim_connects(server);
+	victim_closes_all_when_the_attacker_has_gone(before);
+}
+
+static void all_descriptors_of_a_backlog_are_closed(void)
+{
+	int before;
+
+	have_enough_descriptors();
+	attacker = check_fork(send_to_the_backlog, NULL);
+	victim_opens();
+	before = api_descriptors();
+	victim_tells(attacker);
+	check_await(attacker);
+	usleep(100000);
+	check_signal(attacker);
+	check_await(attacker);
+	api_close();
+	CHECK(api_descriptors() > QUEUED);
+	victim_closes_all_when_the_attacker_has_gone(before);
+}
+
+/* If the service thread slept a millisecond for each listener in turn, this would take longer than one round. */
+static void listeners_that_cannot_accept_do_not_hold_up_the_service_thread(void)
+{
+	static DAT_CONN_QUAL quals[LISTENERS];
+	static struct api_pair pairs[PAIRS];
+	pid_t later;
+	uint64_t begin;
+
+	have_enough_descriptors();
+	attacker = check_fork(wait_at_all_listeners, NULL);
+	later = check_fork(victim_later_peer, NULL);
+	victim_opens();
+	memset(pairs, 0, sizeof(pairs));
+	for (int i = 0; i < PAIRS; i++)
+		api_pair_make(&pairs[i], NULL);
+	for (int i = 0; i < LISTENERS; i++)
+		api_listen(victim.cr_evd, DAT_PSP_CONSUMER_FLAG, &quals[i]);
+	victim_tells(attacker);
+	check_put(attacker, quals, sizeof(quals));
+	check_await(attacker);
+	usleep(100000);
+	check_signal(attacker);
+	check_await(attacker);
+	begin = check_now_ms();
+	for (int i = 0; i < PAIRS; i++)
+		api_disconnect(&pairs[i]);
+	CHECK(check_now_ms() - begin < LISTENERS);
+	check_kill(attacker);
+	victim_serves_later(later);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &before_limit) == 0);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(arena_that_lingers_holds_up_nobody),
 	CHECK_TEST(second_descriptor_holds_up_nobody),
@@ -238,6 +457,9 @@ static const struct check_test tests[] = {
 	CHECK_TEST(unread_descriptor_holds_up_nobody),
 	CHECK_TEST(descriptor_of_another_user_holds_up_nobody),
 	CHECK_TEST(many_descriptors_do_not_hold_up_the_service_thread),
+	CHECK_TEST(few_descriptors_are_received_while_many_wait),
+	CHECK_TEST(all_descriptors_of_a_backlog_are_closed),
+	CHECK_TEST(listeners_that_cannot_accept_do_not_hold_up_the_service_thread),
 	CHECK_END
 };
 

@@ -4,6 +4,7 @@
  * peers: queues, ports, mailboxes, regions and windows. All of these work. And what it has used of the victim's descriptors is
  * given back. A message that it sends over a connection that has ended is dropped.
  */
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -95,22 +96,93 @@ static void take_slots_and_go(void *arg)
 	hostile_close(&h);
 }
 
-/* Connects and disconnects, each time as another adapter, and keeps the sockets. */
-static void come_as_many(void *arg)
+/* Connects and disconnects, and keeps the sockets. Comes as another adapter each time, or else always as one. */
+static void come_many_times(int rounds, bool as_many)
 {
-	const int *rounds = arg;
 	uint64_t where = victim_is_at();
 	struct hostile h;
 
 	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
-	for (int i = 0; i < *rounds; i++) {
-		h.id[1] = (uint64_t)i;
+	for (int i = 0; i < rounds; i++) {
+		h.id[1] = as_many ? (uint64_t)i : h.id[1];
 		h.fd = -1; /* it stays open */
 		hostile_connect(&h, where);
 		hostile_disconnect(&h);
 	}
 	check_await(CHECK_PARENT);
 	hostile_close(&h);
+}
+
+static void come_as_many(void *arg)
+{
+	come_many_times(*(const int *)arg, true);
+}
+
+/* Says that each socket is to stay, whatever it has said before. */
+static void come_often_as_one(void *arg)
+{
+	come_many_times(*(const int *)arg, false);
+}
+
+/* Accepts and disconnects, and keeps the sockets. */
+static void accept_often(void *arg)
+{
+	const int *rounds = arg;
+	uint64_t where = victim_is_at();
+	struct hostile h;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_listen(&h, where);
+	check_signal(CHECK_PARENT);
+	for (int i = 0; i < *rounds; i++) {
+		h.fd = -1; /* it stays open */
+		hostile_await_request(&h);
+		hostile_accept(&h);
+		hostile_await_confirmation(&h);
+		hostile_disconnect(&h);
+	}
+	check_await(CHECK_PARENT);
+	hostile_close(&h);
+}
+
+static void confirm(struct hostile *h, bool named)
+{
+	struct soft_msg msg;
+
+	hostile_message(h, &msg, SOFT_MSG_RTU);
+	msg.liveness = named;
+	REQUIRE(hostile_say(h, &msg, sizeof(msg), false));
+}
+
+/*
+ * Makes two connections. As the RTU over the socket that stays is late, that over the other one is read first. Hangs up the other
+ * one, which it does not need, and confirms the first one if the victim wants that, or else hangs up that, too.
+ */
+static void confirm_in_reverse(void *arg)
+{
+	const bool *lives = arg;
+	uint64_t where = victim_is_at();
+	struct hostile first, h;
+
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	hostile_request(&h, where);
+	hostile_await_answer(&h);
+	first = h;
+	h.fd = h.their_fd = -1; /* they stay open */
+	h.their_at = NULL;
+	hostile_request(&h, where);
+	hostile_await_answer(&h);
+	confirm(&h, false);
+	check_await(CHECK_PARENT);
+	hostile_hangup(&h);
+	check_await(CHECK_PARENT);
+	if (*lives)
+		confirm(&first, true);
+	else
+		hostile_hangup(&first);
+	check_await(CHECK_PARENT);
+	hostile_hangup(&first);
+	check_await(CHECK_PARENT);
 }
 
 /* Sends a message over a connection that it has ended. */
@@ -330,6 +402,133 @@ static void connections_that_have_ended_leave_few_descriptors(void)
 	check_join(attacker);
 }
 
+static void connections_of_one_adapter_leave_few_descriptors(void)
+{
+	int first = 10, rounds = 200, before;
+	pid_t attacker = check_fork(come_often_as_one, &rounds), later = check_fork(victim_later_peer, NULL);
+
+	victim_opens();
+	victim_tells(attacker);
+	serve_rounds(first);
+	before = api_descriptors();
+	serve_rounds(rounds - first);
+	CHECK(api_descriptors() < before + 10);
+	victim_serves_later(later);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
+/* The victim gives the other side a second to hang up. */
+static void connections_to_a_listener_leave_few_descriptors(void)
+{
+	int rounds = 50, before;
+	pid_t attacker = check_fork(accept_often, &rounds), later = check_fork(victim_later_peer, NULL);
+
+	victim_opens_as("soft-hasty", PAGE);
+	victim.qual = api_free_qual(victim.cr_evd);
+	victim_tells(attacker);
+	check_await(attacker);
+	before = api_descriptors();
+	for (int i = 0; i < rounds; i++) {
+		REQUIRE_DAT(api_connect(victim.end.ep, victim.qual), DAT_SUCCESS);
+		API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		API_CONN_OVER(victim.end.connect, victim.end.ep);
+		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
+	}
+	CHECK_SOON(api_descriptors() < before + 10);
+	victim_serves_later(later);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
+static void listen_and_stop(void *arg)
+{
+	DAT_EVD_HANDLE requests;
+	struct api_offer offer;
+
+	(void)arg;
+	api_open();
+	requests = api_evd(64, DAT_EVD_CR_FLAG);
+	api_offer_make(&offer, requests, NULL);
+	check_put(CHECK_PARENT, &offer, sizeof(offer));
+	REQUIRE(raise(SIGSTOP) == 0);
+	check_await(CHECK_PARENT);
+	api_close();
+}
+
+/* An honest server that is stopped answers nothing, and hangs up nothing. */
+static void attempts_that_time_out_leave_few_descriptors(void)
+{
+	enum { ATTEMPTS = 50, TIMEOUT_US = 5000 };
+	pid_t server = check_fork(listen_and_stop, NULL), later = check_fork(victim_later_peer, NULL);
+	struct api_offer offer;
+	int before;
+
+	victim_opens();
+	check_get(server, &offer, sizeof(offer));
+	before = api_descriptors();
+	for (int i = 0; i < ATTEMPTS; i++) {
+		REQUIRE_DAT(api_offer_connect(victim.end.ep, &offer, TIMEOUT_US), DAT_SUCCESS);
+		API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+		REQUIRE_DAT(dat_ep_reset(victim.end.ep), DAT_SUCCESS);
+	}
+	CHECK_SOON(api_descriptors() < before + 10);
+	victim_serves_later(later);
+	REQUIRE(kill(server, SIGCONT) == 0);
+	check_signal(server);
+	check_join(server);
+}
+
+/* Accepts two requests of the attacker. When this returns, the attacker has confirmed the second, and has hung up its socket. */
+static void accept_two(pid_t attacker, DAT_EP_HANDLE first)
+{
+	REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), first, 0, NULL), DAT_SUCCESS);
+	victim_accepts();
+	check_signal(attacker);
+	victim_serves_others(); /* the service thread has time to read the hang-up */
+	usleep(100000);
+	CHECK_EQ_INT(api_state(victim.end.ep), DAT_EP_STATE_CONNECTED);
+}
+
+static void hang_up_of_a_socket_that_is_not_needed_ends_no_connection(void)
+{
+	bool lives = true;
+	pid_t attacker = check_fork(confirm_in_reverse, &lives);
+	struct api_end first;
+
+	victim_opens();
+	api_end_make(&first, NULL);
+	victim_tells(attacker);
+	accept_two(attacker, first.ep);
+	check_signal(attacker);
+	API_CONN(first.connect, first.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	CHECK_EQ_INT(api_state(victim.end.ep), DAT_EP_STATE_CONNECTED);
+	check_signal(attacker);
+	API_CONN(first.connect, first.ep, DAT_CONNECTION_EVENT_BROKEN);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
+/* The attacker's process goes on, so that only the sockets tell. */
+static void hang_up_of_the_last_socket_ends_all_connections(void)
+{
+	bool lives = false;
+	pid_t attacker = check_fork(confirm_in_reverse, &lives);
+	struct api_end first;
+
+	victim_opens();
+	api_end_make(&first, NULL);
+	victim_tells(attacker);
+	accept_two(attacker, first.ep);
+	check_signal(attacker);
+	API_CONN(first.connect, first.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	API_CONN(victim.end.connect, victim.end.ep, DAT_CONNECTION_EVENT_BROKEN);
+	check_signal(attacker);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 static bool is_mapped(const void *page)
 {
 	return !msync((void *)((uintptr_t)page & ~(uintptr_t)(PAGE - 1)), PAGE, MS_ASYNC);
@@ -365,6 +564,11 @@ static const struct check_test tests[] = {
 	CHECK_TEST(slots_are_used_again),
 	CHECK_TEST(honest_peer_may_connect_as_often_as_it_likes),
 	CHECK_TEST(connections_that_have_ended_leave_few_descriptors),
+	CHECK_TEST(connections_of_one_adapter_leave_few_descriptors),
+	CHECK_TEST(connections_to_a_listener_leave_few_descriptors),
+	CHECK_TEST(attempts_that_time_out_leave_few_descriptors),
+	CHECK_TEST(hang_up_of_a_socket_that_is_not_needed_ends_no_connection),
+	CHECK_TEST(hang_up_of_the_last_socket_ends_all_connections),
 	CHECK_TEST(message_of_a_connection_that_has_ended_is_dropped),
 	CHECK_END
 };

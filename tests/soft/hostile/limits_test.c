@@ -114,6 +114,60 @@ static void peers_that_do_not_end_a_copy_do_not_use_up_the_log(void)
 	broken_peers_do_not_use_up_the_log(COPY_IS_NOT_ENDED, "had not released");
 }
 
+#define IDLE_ENDS 12
+
+/* Connects again and again, with the same name, and posts no receive. */
+static void post_no_receives(void *arg)
+{
+	uint64_t where = victim_is_at();
+	struct soft_msg msg;
+	struct hostile h;
+
+	(void)arg;
+	hostile_make(&h, HOSTILE_GOOD, HOSTILE_NO_BELL);
+	for (int i = 0; i < IDLE_ENDS; i++) {
+		h.fd = -1; /* the socket of the connection before stays open */
+		memset(&h.theirs, 0, sizeof(h.theirs));
+		hostile_begin_request(&h, where, &msg);
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), true));
+		REQUIRE(hostile_hear(&h, &h.theirs));
+		REQUIRE_EQ_INT(h.theirs.type, SOFT_MSG_REP);
+		hostile_message(&h, &msg, SOFT_MSG_RTU);
+		msg.liveness = i == 0;
+		REQUIRE(hostile_say(&h, &msg, sizeof(msg), false));
+		check_await(CHECK_PARENT);
+	}
+	check_await(CHECK_PARENT);
+}
+
+static void receives_that_are_missing_do_not_use_up_the_log(void)
+{
+	struct api_end ends[IDLE_ENDS];
+	const char *said, *at;
+	int lines = 0;
+
+	attacker = check_fork(post_no_receives, NULL);
+	victim_opens_as("soft-strict", 4096);
+	victim_tells(attacker);
+	for (int i = 0; i < IDLE_ENDS; i++) {
+		api_end_make(&ends[i], NULL);
+		REQUIRE_DAT(dat_cr_accept(api_cr(victim.cr_evd), ends[i].ep, 0, NULL), DAT_SUCCESS);
+		API_CONN(ends[i].connect, ends[i].ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		check_signal(attacker);
+	}
+	check_stderr_begin();
+	for (int i = 0; i < IDLE_ENDS; i++)
+		REQUIRE_DAT(api_send(ends[i].ep, &victim.buf, 0, 8, 1, 0), DAT_SUCCESS);
+	for (int i = 0; i < IDLE_ENDS; i++)
+		API_DTO(ends[i].request, ends[i].ep, 1, DAT_DTO_ERR_RECEIVER_NOT_READY, API_ANY_LENGTH);
+	said = check_stderr_end();
+	for (at = said; (at = strstr(at, "has found no receive")); at++)
+		lines++;
+	CHECK(lines > 0 && lines < 10);
+	check_signal(attacker);
+	check_join(attacker);
+}
+
 /* ------------------------------------------------------------------ address space */
 
 /* Offers one slot more than any adapter makes, each as long as any, in a file that has room for them. */
@@ -326,6 +380,7 @@ static void mailboxes_are_given_back_whatever_is_in_them(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(copies_that_fail_do_not_use_up_the_log),
 	CHECK_TEST(peers_that_do_not_end_a_copy_do_not_use_up_the_log),
+	CHECK_TEST(receives_that_are_missing_do_not_use_up_the_log),
 	CHECK_TEST(more_slots_than_an_adapter_makes_are_refused),
 	CHECK_TEST(extent_that_is_cut_off_by_the_end_of_the_file_is_not_mapped),
 	CHECK_TEST(ended_connections_leave_few_mappings),

@@ -26,7 +26,7 @@
 #define ROOM (1ull << 40) /* how much of a peer is mapped at most */
 
 enum {
-	DESCRIPTORS = 3000,
+	DESCRIPTORS = 1000, /* the search takes a small part of its processor time for them (find.c) */
 	SLOWNESS = 200,
 	QUIET_MS = 300,
 	FIRST = 100,	 /* the first region of the attacker that has a page of its own, which is the same for all */

@@ -516,13 +516,11 @@ static void go_on(struct round *r)
 static void live(struct round *r)
 {
 	uint64_t until = check_now_ms() + rand_r(&seed) % 60;
-	int status;
 
 	do
 		go_on(r);
 	while (check_now_ms() < until);
-	REQUIRE(kill(r->pid, SIGSTOP) == 0);
-	REQUIRE(waitpid(r->pid, &status, WUNTRACED) == r->pid && WIFSTOPPED(status));
+	check_stop(r->pid);
 }
 
 static void post_all(struct round *r)

@@ -366,7 +366,7 @@ static void write_with_immediate_data_is_no_longer_than_the_receive(void)
 enum traffic { SENDS, LONG_SENDS, WRITES, READS };
 enum call { ABRUPT, GRACEFUL, FREE, LMR_FREE, CLOSE };
 
-/* The peer posts no receives, but its memory has all remote rights. stop_attacker() stops it by SIGSTOP. */
+/* The peer posts no receives, but its memory has all remote rights. check_stop() stops it. */
 static void be_stopped(void *arg)
 {
 	struct hostile_target victim, mine;
@@ -381,12 +381,6 @@ static void be_stopped(void *arg)
 	check_put(CHECK_PARENT, &mine, sizeof(mine));
 	for (;;)
 		hostile_do(&h, IBV_WR_RDMA_READ, 0, 0, 0, 1);
-}
-
-static void stop_attacker(void)
-{
-	REQUIRE(kill(attacker, SIGSTOP) == 0);
-	REQUIRE_EQ_INT(waitpid(attacker, NULL, WUNTRACED), attacker);
 }
 
 static void post(enum traffic traffic, const struct hostile_target *there, uint64_t cookie)
@@ -445,7 +439,7 @@ static void stops(enum traffic traffic, enum call call, bool goes_on)
 	check_get(attacker, &there, sizeof(there));
 	for (uint64_t i = 0; i < 4; i++)
 		post(traffic, &there, i);
-	stop_attacker();
+	check_stop(attacker);
 	for (uint64_t i = 0; i < 4 && api_state(end.ep) == DAT_EP_STATE_CONNECTED; i++)
 		post(traffic, &there, i);
 	end_by(call);

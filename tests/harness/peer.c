@@ -226,6 +226,16 @@ void check_kill(pid_t pid)
 	peer_forget(peer);
 }
 
+/* kill() returns while threads of the peer still run, the longer the busier the machine is. */
+void check_stop(pid_t pid)
+{
+	int status;
+
+	REQUIRE(pid > 0 && peer_find(pid) != NULL);
+	REQUIRE(kill(pid, SIGSTOP) == 0);
+	REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+}
+
 /* A test that failed early leaves its peers waiting. They are killed at once, and their failures are reported. */
 int check_peers_end(void)
 {

@@ -155,7 +155,7 @@ static void post_that_waits_for_a_peer_that_is_stopped_returns(void)
 
 	api_open_as(bounce);
 	connect_to(peer);
-	REQUIRE(kill(peer, SIGSTOP) == 0);
+	check_stop(peer);
 	returns_when_cancelled(write_one);
 	API_CONN(own.connect, own.ep, DAT_CONNECTION_EVENT_BROKEN);
 	check_kill(peer);

@@ -264,12 +264,10 @@ static void memory_that_is_freed_beside_a_stopped_peer_is_not_touched_afterwards
 {
 	pid_t other = meet();
 	struct report report;
-	int status;
 
 	go(other);
 	CHECK_SOON(has_begun());
-	REQUIRE(kill(other, SIGSTOP) == 0);
-	REQUIRE(waitpid(other, &status, WUNTRACED) == other && WIFSTOPPED(status));
+	check_stop(other);
 	CHECK_DAT(dat_lmr_free(wide.lmr), DAT_SUCCESS);
 	API_CONN_OVER(end.connect, end.ep);
 	is_left_alone();

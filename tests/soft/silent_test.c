@@ -39,7 +39,6 @@ static void peer_that_does_not_answer_is_named_in_the_log(void)
 {
 	pid_t peer = check_fork(target, NULL);
 	char who[64];
-	int status;
 	bool said;
 
 	snprintf(who, sizeof(who), "process %d does not answer", (int)peer);
@@ -50,9 +49,7 @@ static void peer_that_does_not_answer_is_named_in_the_log(void)
 	api_connect_to(&end, &offer.address, offer.qual);
 	check_await(peer);
 	check_stderr_begin();
-	REQUIRE(kill(peer, SIGSTOP) == 0);
-	/* its threads are stopped: until then one of them may answer */
-	REQUIRE(waitpid(peer, &status, WUNTRACED) == peer && WIFSTOPPED(status));
+	check_stop(peer);
 	REQUIRE_DAT(api_write(end.ep, api_seg(&buf, 0, SIZE), api_offer_part(&offer, 0, SIZE), 1, 0), DAT_SUCCESS);
 	API_CONN_OVER(end.connect, end.ep);
 	said = check_stderr_holds(who);

@@ -36,14 +36,6 @@ static void open_side(void)
 	api_end_make(&end, NULL);
 }
 
-static void stop(pid_t pid)
-{
-	int status;
-
-	REQUIRE(kill(pid, SIGSTOP) == 0);
-	REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
-}
-
 static void go_on(pid_t pid)
 {
 	REQUIRE(kill(pid, SIGCONT) == 0);
@@ -124,7 +116,7 @@ static void open_with_listener(void)
 	fresh = check_fork(newcomer, NULL);
 	check_get(peer, &there, sizeof(there));
 	open_side();
-	stop(peer);
+	check_stop(peer);
 }
 
 /* The listener continues, and serves this side. */
@@ -242,7 +234,7 @@ static void open_requested(void)
 static void open_with_requester(void)
 {
 	open_requested();
-	stop(peer);
+	check_stop(peer);
 	cr = api_cr(cr_evd);
 }
 
@@ -370,7 +362,7 @@ static void open_connected(void)
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	check_get(peer, &number, sizeof(number));
 	REQUIRE_EQ_INT(number, DAT_CONNECTION_EVENT_ESTABLISHED);
-	stop(peer);
+	check_stop(peer);
 }
 
 /* The peer continues, and hears of the end. */
@@ -604,7 +596,7 @@ static void one_round(bool listens, enum way way, bool cont)
 		else
 			connect_some();
 	}
-	stop(peer);
+	check_stop(peer);
 	began = check_now_ms();
 	go_this_way(way);
 	if (way == CLOSES) {

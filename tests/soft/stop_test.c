@@ -401,14 +401,12 @@ static void live_with(struct round *r, pid_t pid)
 {
 	unsigned int rounds = 20 + (unsigned int)rand_r(&seed) % 2000;
 	uint64_t until = check_now_ms() + 100;
-	int status;
 
 	while (rounds-- && check_now_ms() < until) {
 		go_on(&r->busy);
 		take(&r->busy);
 	}
-	CHECK(kill(pid, SIGSTOP) == 0);
-	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+	check_stop(pid);
 }
 
 static void one_round(enum traffic traffic, enum call call, bool cont)

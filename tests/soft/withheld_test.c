@@ -728,11 +728,9 @@ static void write_always(void *arg)
 static void stop_in_a_write(void)
 {
 	struct soft_ep *ep = soft_of(&stopped.end);
-	int status;
 
 	for (;;) {
-		REQUIRE(kill(stopped.pid, SIGSTOP) == 0);
-		REQUIRE(waitpid(stopped.pid, &status, WUNTRACED) == stopped.pid && WIFSTOPPED(status));
+		check_stop(stopped.pid);
 		if (atomic_load(&ep->rport->exec_lock) & SOFT_EXEC_HELD)
 			return;
 		REQUIRE(kill(stopped.pid, SIGCONT) == 0);

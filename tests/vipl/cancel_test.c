@@ -335,7 +335,6 @@ static void *accept_client(void *arg)
 static void an_accept_that_is_cancelled_leaves_an_idle_vi(void)
 {
 	VIP_DESCRIPTOR *d;
-	int status;
 
 	peer = check_fork(ask_from_afar, NULL);
 	side_open_vi(&a);
@@ -345,8 +344,7 @@ static void an_accept_that_is_cancelled_leaves_an_idle_vi(void)
 	sleeper_start(&one, wait_for_client);
 	sleeper_join(&one);
 	REQUIRE_VIP(one.ret, VIP_SUCCESS);
-	kill(peer, SIGSTOP);
-	REQUIRE(waitpid(peer, &status, WUNTRACED) == peer && WIFSTOPPED(status));
+	check_stop(peer);
 	sleeper_start(&one, accept_client);
 	check_nap();
 	pthread_cancel(one.thread);

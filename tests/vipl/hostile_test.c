@@ -126,12 +126,6 @@ static void victim_parts(void)
 	side_drain(&s);
 }
 
-static void stop_peer(void)
-{
-	REQUIRE(kill(peer, SIGSTOP) == 0);
-	REQUIRE_EQ_INT(waitpid(peer, NULL, WUNTRACED), peer);
-}
-
 /* ------------------------------------------------------------------ garbage */
 
 static const char *victims_disc(void)
@@ -570,7 +564,7 @@ static void accept_a_stopped_client(VIP_ULONG timeout, uint64_t limit_ms)
 	post_recv(&s, 0, 64);
 	check_signal(peer);
 	REQUIRE_VIP(look(check_patience_ms(), &conn), VIP_SUCCESS);
-	stop_peer();
+	check_stop(peer);
 	since = check_now_ms();
 	ret = VipConnectAccept(conn, s.vi);
 	CHECK(ret == VIP_TIMEOUT || ret == VIP_SUCCESS);
@@ -626,7 +620,7 @@ static void connecting_to_a_stopped_peer_ends_by_its_timeout(void)
 		address_make(&s, "aa", &remote);
 		check_signal(peer);
 		usleep(i * STEP_MS * 1000 / 3);
-		stop_peer();
+		check_stop(peer);
 		REQUIRE_VIP(VipConnectPeerRequest(s.vi, &local.net, &remote.net, SOON_MS), VIP_SUCCESS);
 		CHECK_VIP(VipConnectPeerWait(s.vi, &s.remote), VIP_TIMEOUT);
 		CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
@@ -674,7 +668,7 @@ static void accepting_a_stopped_peer_ends_by_its_timeout(void)
 	tell_foe();
 	check_await(peer);
 	usleep(STEP_MS * 1000); /* so that the request is mostly there before the peer stops */
-	stop_peer();
+	check_stop(peer);
 	atomic_store(&taken.held, false);
 	ret = VipConnectPeerWait(s.vi, &s.remote);
 	/* over iWARP the kernel confirms */
@@ -707,7 +701,7 @@ static void asking_a_stopped_server_ends_by_its_timeout(void)
 	side_open_vi(&s);
 	post_recv(&s, 0, 64);
 	check_await(peer);
-	stop_peer();
+	check_stop(peer);
 	CHECK_VIP(request("stopped", SOON_MS), VIP_TIMEOUT);
 	CHECK_EQ_INT(state_of(&s), VIP_STATE_IDLE);
 	others_are_served();
@@ -726,7 +720,7 @@ static void end_with_a_stopped_peer(bool goes_on)
 	check_await(peer);
 	for (unsigned int i = 4; i < 8; i++)
 		post_send(&s, i, i % 2 ? 8 : SLOT_SIZE);
-	stop_peer();
+	check_stop(peer);
 	for (unsigned int i = 8; i < 12; i++)
 		VipPostSend(s.vi, prepare(&s, i, SLOT_SIZE), s.handle);
 	victim_parts();

@@ -329,7 +329,8 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
 	e->bind_lmr = range.lmr;
 	/* relaxed: it changes when the RMR is freed, and then this call is an error */
 	e->bind_gen = atomic_load_explicit(&ia->mr[rmr->index].rmr_gen, memory_order_relaxed);
-	return soft_window_post(rmr, wqe, e->remote.rmr_context, &range);
+	/* otherwise it will be flushed, and no peer hears of it */
+	return soft_ep(wqe->ep)->open ? soft_window_post(rmr, wqe, e->remote.rmr_context, &range) : DATP_OK;
 }
 
 void soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn)
@@ -357,6 +358,15 @@ void soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t 
 						 .conn = conn });
 }
 
+/* The words are tried in the order in which an execution stores them. A later bind that has replaced them has another context. */
+bool soft_mr_bind_undo(struct soft_mr *table, uint32_t context)
+{
+	struct soft_mr *mr = &table[SOFT_MR_INDEX(context)];
+	uint32_t left = context | SOFT_MR_BINDING, bound = context;
+
+	return atomic_compare_exchange_strong(&mr->context, &left, 0) || atomic_compare_exchange_strong(&mr->context, &bound, 0);
+}
+
 bool soft_mr_is_invalidable(const struct soft_mr *table, uint32_t context, uint32_t conn)
 {
 	const struct soft_mr *mr = &table[SOFT_MR_INDEX(context)];
@@ -378,17 +388,13 @@ bool soft_mr_invalidate(struct soft_mr *table, uint32_t context, uint32_t conn)
 
 bool soft_rmr_done(struct datp_rmr *base, uint32_t context, uint64_t len, bool good)
 {
-	struct soft_mr *mr = &soft_ia(base->obj.ia)->mr[((struct soft_rmr *)base)->index];
-	uint32_t left = context | SOFT_MR_BINDING, bound = context;
+	struct soft_ia *ia = soft_ia(base->obj.ia);
+	const struct soft_mr *mr = &ia->mr[((struct soft_rmr *)base)->index];
 
-	if (!good)
-		soft_window_forget(soft_ia(base->obj.ia), context);
-	/*
-	 * A failed bind has not been executed, except by a process that died during it, or before it had counted it. The words
-	 * are tried in the order in which an execution stores them. A later bind that has replaced them has another context
-	 */
-	if (!good && !atomic_compare_exchange_strong(&mr->context, &left, 0))
-		(void)atomic_compare_exchange_strong(&mr->context, &bound, 0);
+	if (!good) {
+		soft_window_forget(ia, context);
+		(void)soft_mr_bind_undo(ia->mr, context);
+	}
 	/* relaxed: another executor may bind the window at any time anyway */
 	return good && atomic_load_explicit(&mr->context, memory_order_relaxed) ==
 			       (len ? context : 0);

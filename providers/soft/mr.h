@@ -46,6 +46,11 @@ enum datp_err soft_rmr_prepare(struct soft_ia *ia, struct soft_rmr *rmr, const s
  */
 void soft_mr_bind(struct soft_mr *table, const struct soft_request *r, uint32_t pz, uint32_t conn);
 /*
+ * The bind with this context has failed. Takes back what a process has executed of it that died during that, or before it had
+ * counted the bind. Returns true if there was such.
+ */
+bool soft_mr_bind_undo(struct soft_mr *table, uint32_t context);
+/*
  * Returns true if a peer may invalidate the window over this connection; `conn` is the number that the owner of the window has
  * given to the connection. In that case soft_mr_invalidate() ends the binding of the window, and returns true if nothing else has
  * ended it meanwhile. Execution lock held.

@@ -466,7 +466,7 @@ bool soft_sq_flush(struct soft_ep *ep, bool late)
 		struct datp_wqe *wqe = &sq->ring[sq->finished & sq->mask];
 		uint8_t status = soft_status(SOFT_ONCE(e->status));
 
-		if (wqe->op == DATP_BIND && !soft_bind_may_complete(ep, wqe, late))
+		if (wqe->op == DATP_BIND && !soft_bind_may_complete(ep, wqe, status == DAT_DTO_SUCCESS, late))
 			return false;
 		if (wqe->op == DATP_BIND && status == DAT_DTO_SUCCESS)
 			soft_window_settle(soft_ia(ep->base.obj.ia), wqe);
@@ -482,6 +482,19 @@ bool soft_sq_flush(struct soft_ep *ep, bool late)
 		ep->executed = ep->sq_reaped;
 	if (ep->draining && soft_requests_done(ep))
 		soft_ep_drained(ep);
+	return true;
+}
+
+bool soft_sq_binds_may_flush(struct soft_ep *ep, bool late)
+{
+	const struct datp_wq *sq = &ep->base.sq;
+
+	for (uint32_t i = sq->finished; i != sq->posted; i++) {
+		const struct datp_wqe *wqe = &sq->ring[i & sq->mask];
+
+		if (wqe->op == DATP_BIND && !soft_bind_may_complete(ep, wqe, false, late))
+			return false;
+	}
 	return true;
 }
 

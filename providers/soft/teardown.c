@@ -168,6 +168,7 @@ static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 /*
  * The accesses of this connection have ended: delivers what has arrived, and completes what has been executed. Returns false if a
  * receive or a bind is withheld because of an access over another connection (withheld.c), which does not happen if it is `late`.
+ * The bind may be one that libdatp is going to flush.
  */
 static bool teardown_deliver(struct soft_ep *ep, bool late)
 {
@@ -180,7 +181,7 @@ static bool teardown_deliver(struct soft_ep *ep, bool late)
 		soft_exec_take_back(ep->port);
 	datp_lock(&ep->base.lock);
 	delivered = soft_recv_flush(ep, ep->teardown.deliver, late);
-	delivered = soft_sq_flush(ep, late) && delivered;
+	delivered = soft_sq_flush(ep, late) && soft_sq_binds_may_flush(ep, late) && delivered;
 	datp_unlock(&ep->base.lock);
 	return delivered;
 }

@@ -24,7 +24,8 @@ struct soft_binding {
 	uint64_t number;
 	/* the number of the last bind that had been posted when this one was reaped; 0: it has not been */
 	uint64_t reaped;
-	bool invalidated; /* by the peer, and accesses that began before may still go on */
+	bool used; /* an access may have begun, of this process or of a peer */
+	bool ended; /* the peer has invalidated it, or its bind fails: accesses that began before may still go on */
 };
 
 enum datp_err soft_windows_init(struct soft_ia *ia)
@@ -59,6 +60,13 @@ static struct soft_binding **binding_at(struct soft_ia *ia, uint32_t context)
 	while (*at && (*at)->context != context)
 		at = &(*at)->next;
 	return at;
+}
+
+/* No access through the binding begins any more. windows_lock */
+static void binding_end(struct soft_binding *binding)
+{
+	binding->range.len = 0;
+	binding->ended = true;
 }
 
 /* windows_lock */
@@ -166,7 +174,7 @@ static bool binding_ends(struct soft_ia *ia, const struct soft_binding *binding,
 {
 	const struct soft_mr *mr = &ia->mr[SOFT_MR_INDEX(other->context)];
 
-	if (other == binding || (!other->range.len && !other->invalidated))
+	if (other == binding || (!other->range.len && !other->ended))
 		return false;
 	/* relaxed: if another endpoint's bind may be the later one, the table says whether it is, and either answer is right */
 	return binding_is_after(binding, other) ||
@@ -209,6 +217,25 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 		soft_bounce_quiesce(ia);
 }
 
+uint32_t soft_window_fail(struct soft_ia *ia, const struct datp_wqe *wqe, bool *now)
+{
+	struct soft_binding *binding;
+	uint32_t context = 0;
+
+	datp_lock(&ia->windows_lock);
+	binding = binding_find(*windows_of_bind(ia, wqe), wqe);
+	*now = binding && !binding->ended;
+	if (*now) {
+		binding_end(binding);
+		if (soft_mr_bind_undo(ia->mr, binding->context))
+			binding->used = true;
+	}
+	if (binding && binding->used)
+		context = binding->context;
+	datp_unlock(&ia->windows_lock);
+	return context;
+}
+
 void soft_window_forget(struct soft_ia *ia, uint32_t context)
 {
 	struct soft_binding **at;
@@ -243,7 +270,7 @@ static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint
 {
 	struct soft_binding **at = binding_at(ia, context);
 
-	if (*at && (*at)->invalidated)
+	if (*at && (*at)->ended)
 		return false;
 	if (!*at || !(*at)->range.len)
 		return true;
@@ -252,8 +279,7 @@ static bool invalidate_locked(struct soft_ia *ia, const struct soft_ep *ep, uint
 	    (*at)->range.conn != atomic_load_explicit(&ep->gen, memory_order_relaxed))
 		return false;
 	*rmr = &(*at)->rmr->base;
-	(*at)->range.len = 0;
-	(*at)->invalidated = true;
+	binding_end(*at);
 	return true;
 }
 
@@ -287,7 +313,7 @@ void soft_window_quiesced(struct soft_ia *ia, uint32_t context)
 	datp_lock(&ia->windows_lock);
 	at = binding_at(ia, context);
 	if (*at) {
-		(*at)->invalidated = false;
+		(*at)->ended = false;
 		/* before that it stays, because the reap of the bind has the records of earlier binds dropped */
 		if ((*at)->reaped)
 			binding_free(ia, at);
@@ -297,16 +323,16 @@ void soft_window_quiesced(struct soft_ia *ia, uint32_t context)
 
 bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *range)
 {
-	const struct soft_binding *binding = NULL;
+	struct soft_binding *binding = NULL;
 
 	if (!context || SOFT_MR_INDEX(context) >= SOFT_MR_COUNT)
 		return false;
 	datp_lock(&ia->windows_lock);
-	for (binding = *windows_of(ia, context); binding && binding->context != context;
-	     binding = binding->next)
-		;
-	if (binding)
+	binding = *binding_at(ia, context);
+	if (binding) {
 		*range = binding->range;
+		binding->used = true;
+	}
 	datp_unlock(&ia->windows_lock);
 	return binding && range->len;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Completions that are withheld while an access through a window goes on that the program would be told is over: of a bind, while
- * somebody accesses memory through the binding before it, and of the receive of a message that has invalidated a window. Peers of
- * any connection of the same PZ may access it, and be stopped in the middle of that. No thread waits: the tick looks again
- * (tick.c). A look after three quarters of the bound takes away the right of whoever still accesses the memory; from then on the
- * wait takes as long as the rest of the bound, for the piece under way, even if that look came late. But a thread of this process
- * does not lose its right, and a peer may hold up its copy: that is waited for without a bound, unless the connection over which
- * the completion is withheld ends. Messages that come behind a
- * receive that is withheld wait as well: eager ones as unexpected messages, those that the executor has copied in their receives,
- * and those to an SRQ in the sender's queue.
+ * somebody accesses memory through the binding before it, or, if the bind fails, through its own; and of the receive of a message
+ * that has invalidated a window. Peers of any connection of the same PZ may access it, and be stopped in the middle of that. No
+ * thread waits: the tick looks again (tick.c). A look after three quarters of the bound takes away the right of whoever still
+ * accesses the memory; from then on the wait takes as long as the rest of the bound, for the piece under way, even if that look
+ * came late. But a thread of this process does not lose its right, and a peer may hold up its copy: that is waited for without a
+ * bound, unless the connection over which the completion is withheld ends. Messages that come behind a receive that is withheld
+ * wait as well: eager ones as unexpected messages, those that the executor has copied in their receives, and those to an SRQ in
+ * the sender's queue.
  *
  * Invariant: as long as a receive is withheld, it is the oldest one of its endpoint, and nothing is delivered there; without an
  * SRQ `deferred` is set, so that the fast path takes no message either. What a peer could still write is not read again.
@@ -148,13 +148,25 @@ static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool l
 	return quiet;
 }
 
-bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool late)
+/* The same for the binding of a bind that fails. */
+static bool failed_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool late, bool *here)
+{
+	bool now;
+	uint32_t context = soft_window_fail(soft_ia(ep->base.obj.ia), wqe, &now);
+
+	if (now) /* an older mark would leave out accesses that began before this call */
+		ep->bind_wait.since = 0;
+	return !context || soft_mr_quiet(ep, context, mark_of(&ep->bind_wait), late, here);
+}
+
+bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool good, bool late)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct look look = look_at(ia, &ep->bind_wait, late);
 	bool here = false;
+	bool quiet = good ? bind_is_quiet(ep, wqe, look.take, &here) : failed_is_quiet(ep, wqe, look.take, &here);
 
-	if (bind_is_quiet(ep, wqe, look.take, &here) || (look.late && (late || !here))) {
+	if (quiet || (look.late && (late || !here))) {
 		soft_bind_forget(ep);
 		return true;
 	}

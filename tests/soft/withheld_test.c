@@ -4,76 +4,28 @@
  * receive that tells of the invalidation is withheld until the access is over, or the bound has passed, and everything that is
  * not behind it goes on.
  *
- * In most tests all endpoints are in this process. `writer` is the one that is stopped, so the test writes into its port what it
- * has begun. In the last ones it is in a process of its own, which is stopped by SIGSTOP. The invalidation comes as its executor
- * leaves it, because the API of 1.2 does not send it, or as a request to an SRQ.
+ * In most tests all endpoints are in this process (writer.h). In the last ones the writer is in a process of its own, which is
+ * stopped by SIGSTOP. The invalidation comes as its executor leaves it, because the API of 1.2 does not send it, or as a request
+ * to an SRQ.
  */
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "api.h"
 #include "providers/soft/bound.h"
 #include "providers/soft/recv.h"
 #include "providers/soft/send.h"
+#include "writer.h"
 
-#define LONG_MS	 3000u /* nobody may be held up so long */
-#define SHORT_MS 200u
-#define AT_ONCE	 1000u /* a call that does not wait takes less; a busy machine may take long */
-#define RIGHTS	 ((DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
-#define SIZE	 ((size_t)1 << 20)
-#define LONG	 ((size_t)400000) /* a message that waits in its sender's queue */
-#define LONGEST	 ((size_t)8 << 20) /* a write that takes long enough to be stopped in the middle */
-#define PATTERN	 77
+#define LONGEST ((size_t)8 << 20) /* a write that takes long enough to be stopped in the middle */
+#define PATTERN	77
 
-static struct api_pair pair, writer; /* pair.a is the peer that invalidates; this side has pair.b and writer.b */
-static struct api_buf buf;
 static DAT_SRQ_HANDLE srq;
-static DAT_RMR_HANDLE rmr;
-static DAT_RMR_CONTEXT context;
-static DAT_LMR_TRIPLET where;
-static struct soft_ia *ia;
-static uint64_t began;
-static uint64_t withheld_from; /* the bound begins no earlier */
-static uint32_t writer_posted; /* requests that the tests have put into the queue of writer.a */
-
-static struct soft_ep *soft_of(const struct api_end *one)
-{
-	return soft_ep((struct datp_ep *)datp_object(one->ep, DATP_EP));
-}
-
-static void bind_rmr(const struct api_end *over, uint64_t cookie)
-{
-	REQUIRE_DAT(dat_rmr_bind(rmr, &where, RIGHTS, over->ep, api_cookie(cookie), 0, &context), DAT_SUCCESS);
-}
-
-static void open_rest(uint32_t patience_ms)
-{
-	api_pair_make(&writer, NULL);
-	buf = api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
-	api_pair_works(&writer, &buf);
-	ia = soft_ia(soft_of(&pair.b)->base.obj.ia);
-	ia->invalidable = true;
-	ia->patience_ms = patience_ms;
-	where = api_seg(&buf, 0, 64);
-	REQUIRE_DAT(dat_rmr_create(api.pz, &rmr), DAT_SUCCESS);
-	bind_rmr(&pair.b, 3);
-	API_BIND(pair.b.request, rmr, 3, DAT_RMR_BIND_SUCCESS);
-}
-
-static void open_with(uint32_t patience_ms)
-{
-	api_open();
-	api_pair_make(&pair, NULL);
-	open_rest(patience_ms);
-	/* the first message shows that there is a connection */
-	api_pair_works(&pair, &buf);
-}
 
 /*
- * The same with an SRQ for pair.b. These tests rewrite a request that is posted, as a peer can, while the service thread may read
- * it. The sanitizer would report that race, which a peer cannot be kept from.
+ * As open_with(), with an SRQ for pair.b. These tests rewrite a request that is posted, as a peer can, while the service thread
+ * may read it. The sanitizer would report that race, which a peer cannot be kept from.
  */
 static void open_shared(uint32_t patience_ms)
 {
@@ -92,131 +44,9 @@ static void open_shared(uint32_t patience_ms)
 	open_rest(patience_ms);
 }
 
-/* ------------------------------------------------------------------ the peers */
-
-/* `seg` is the segment of a write, or NULL. */
-static void writer_posts(const struct soft_sqe *request, const struct datp_sge *seg)
-{
-	struct soft_ep *ep = soft_of(&writer.a);
-	uint32_t posted = atomic_load(&ep->port->sq_posted);
-	struct soft_sqe *e = soft_port_sqe(ep->port, &ep->layout, posted);
-
-	*e = *request;
-	if (seg)
-		e->sge[0] = *seg;
-	if (!ep->requests.slots)
-		REQUIRE(soft_posted_alloc(&ep->requests) == DATP_OK);
-	soft_request_keep(ep, posted, request->op, request->len, seg, seg != NULL);
-	atomic_store(&ep->port->sq_posted, posted + 1);
-	writer_posted++;
-}
-
-/* The writer stops while it executes a write through the RMR or the region of this context. */
-static void writer_begins_with(DAT_RMR_CONTEXT into)
-{
-	const struct soft_sqe e = { .op = DATP_RDMA_WRITE, .n = 1, .len = 8, .remote = { into, 0, where.virtual_address, 8 } };
-	const struct datp_sge seg = { buf.lmr_context, 0, where.virtual_address + 128, 8 };
-
-	writer_posts(&e, &seg);
-	atomic_fetch_or(&soft_of(&writer.a)->port->exec_lock, SOFT_EXEC_HELD);
-}
-
-static void writer_begins(void)
-{
-	writer_begins_with(context);
-}
-
-static void writer_ends(void)
-{
-	struct soft_ep *ep = soft_of(&writer.a);
-
-	atomic_fetch_sub(&ep->port->sq_posted, writer_posted);
-	writer_posted = 0;
-	atomic_fetch_and(&ep->port->exec_lock, ~(uint64_t)(SOFT_EXEC_HELD | SOFT_EXEC_AGAIN));
-}
-
-/* A message of 8 bytes that invalidates the RMR has been executed into the oldest receive of pair.b. */
-static void invalidation_arrives(void)
-{
-	struct soft_ep *from = soft_of(&pair.a), *to = soft_of(&pair.b);
-	uint32_t msg = from->msg++;
-	struct soft_desc *desc = soft_port_desc(to->port, &to->layout, to->layout.rq_base + msg);
-
-	atomic_store(&ia->mr[SOFT_MR_INDEX(context)].context, 0);
-	desc->len = 8;
-	desc->status = DAT_DTO_SUCCESS;
-	desc->extra = SOFT_EXTRA_INVALIDATED;
-	desc->rmr = context;
-	desc->solicited = 0;
-	atomic_store(&desc->state, SOFT_DESC_DONE);
-	datp_lock(&to->base.lock);
-	soft_recv_announce(to, msg + 1);
-	datp_unlock(&to->base.lock);
-}
-
-/* Returns whether the writer has a right to access memory. When it loses that, this side's port is exchanged. */
-static bool writer_may_write(void)
-{
-	struct soft_ep *ep = soft_of(&writer.b);
-	bool may;
-
-	datp_lock(&ep->base.lock);
-	may = atomic_load(&ep->port->open) != 0;
-	datp_unlock(&ep->base.lock);
-	return may;
-}
-
-/* ------------------------------------------------------------------ what goes on */
-
-static void at_once(const char *what)
-{
-	uint64_t took = check_now_ms() - began;
-
-	if (took >= AT_ONCE)
-		CHECK_FAIL("it took %llu ms until %s", (unsigned long long)took, what);
-	began = check_now_ms();
-}
-
-static void nothing_comes(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-
-	CHECK_DAT(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
-}
-
-static void post_receives(uint64_t first, uint64_t last)
-{
-	for (uint64_t n = first; n <= last; n++)
-		REQUIRE_DAT(api_recv(pair.b.ep, &buf, 4096, 4096, n), DAT_SUCCESS);
-}
-
 static void sends(size_t length)
 {
 	REQUIRE_DAT(api_send(pair.a.ep, &buf, 8192, length, 9, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
-}
-
-/* The service thread works: a connection request that nobody answers times out. */
-static void service_goes_on(void)
-{
-	DAT_EVD_HANDLE connect = api_evd(8, DAT_EVD_CONNECTION_FLAG);
-	DAT_EP_HANDLE ep;
-
-	REQUIRE_DAT(dat_ep_create(api.ia, api.pz, pair.a.recv, pair.a.request, connect, NULL, &ep), DAT_SUCCESS);
-	REQUIRE_DAT(dat_ep_connect(ep, api_address(), pair.qual, 10000, 0, NULL, DAT_QOS_BEST_EFFORT,
-				   DAT_CONNECT_DEFAULT_FLAG),
-		    DAT_SUCCESS);
-	API_CONN(connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT);
-	CHECK_DAT(dat_cr_reject(api_cr(pair.cr_evd)), DAT_SUCCESS);
-}
-
-/* The invalidation has arrived, and its receive is withheld. */
-static void begin_withheld(void)
-{
-	writer_begins();
-	began = withheld_from = check_now_ms();
-	invalidation_arrives();
-	nothing_comes(pair.b.recv);
-	at_once("the dequeue returned");
 }
 
 static void bound_passes(void)
@@ -231,36 +61,6 @@ static void bound_passes(void)
 	api_pair_works(&pair, &buf);
 }
 
-/* The RMR is unbound, which completes when nobody accesses the memory any more. */
-static void begin_unbind(uint32_t patience_ms)
-{
-	open_with(patience_ms);
-	writer_begins();
-	began = check_now_ms();
-	where.segment_length = 0;
-	bind_rmr(&pair.b, 4);
-	nothing_comes(pair.b.request);
-}
-
-/* Nobody has looked until the bound was over, because this process was stopped: the writer, which lives, may be within a piece. */
-static void nobody_looks_in_time(struct soft_ep *ep, struct soft_wait *wait)
-{
-	datp_lock(&ep->base.lock);
-	CHECK(wait->until);
-	wait->last = false;
-	__atomic_store_n(&wait->until, 1, __ATOMIC_RELAXED); /* the service thread reads it without the lock */
-	began = check_now_ms();
-	datp_unlock(&ep->base.lock);
-}
-
-static void last_piece_was_awaited(void)
-{
-	CHECK(check_now_ms() - began >= soft_bound_rest(ia));
-	CHECK(!writer_may_write());
-	API_CONN_OVER(writer.b.connect, writer.b.ep);
-	writer_ends();
-}
-
 static void receive_awaits_the_last_piece_however_late_it_is(void)
 {
 	struct soft_ep *ep;
@@ -271,17 +71,6 @@ static void receive_awaits_the_last_piece_however_late_it_is(void)
 	ep = soft_of(&pair.b);
 	nobody_looks_in_time(ep, &ep->withheld.wait);
 	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
-	last_piece_was_awaited();
-}
-
-static void bind_awaits_the_last_piece_however_late_it_is(void)
-{
-	struct soft_ep *ep;
-
-	begin_unbind(LONG_MS);
-	ep = soft_of(&pair.b);
-	nobody_looks_in_time(ep, &ep->bind_wait);
-	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
 	last_piece_was_awaited();
 }
 
@@ -344,122 +133,6 @@ static void messages_behind_it_keep_their_order(void)
 			keep_their_order(lengths, n, late);
 			api_close();
 		}
-}
-
-/* The program does not know that the RMR has been invalidated, and binds it anew, over another connection as well. */
-static void bind_waits_as_well(const struct api_end *over)
-{
-	open_with(LONG_MS);
-	post_receives(1, 1);
-	begin_withheld();
-	bind_rmr(over, 4);
-	nothing_comes(over->request);
-	at_once("the bind was posted");
-	writer_ends();
-	API_BIND(over->request, rmr, 4, DAT_RMR_BIND_SUCCESS);
-	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, 8);
-	at_once("the bind completed");
-}
-
-static void bind_over_its_connection_waits(void)
-{
-	bind_waits_as_well(&pair.b);
-}
-
-static void bind_over_another_connection_waits(void)
-{
-	bind_waits_as_well(&pair.a);
-}
-
-/* Two binds are under way over two connections: neither tells the program that the first binding is over before it is. */
-static void two_binds_wait(void)
-{
-	open_with(LONG_MS);
-	writer_begins();
-	began = check_now_ms();
-	bind_rmr(&pair.b, 4);
-	bind_rmr(&pair.a, 5);
-	nothing_comes(pair.b.request);
-	nothing_comes(pair.a.request);
-	at_once("the binds were posted");
-	writer_ends();
-	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
-	API_BIND(pair.a.request, rmr, 5, DAT_RMR_BIND_SUCCESS);
-	at_once("the binds completed");
-}
-
-static void peer_ends_the_connection_of_an_unbind(void)
-{
-	begin_unbind(LONG_MS);
-	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	API_CONN_OVER(pair.a.connect, pair.a.ep);
-	service_goes_on();
-	at_once("the service thread answered");
-	nothing_comes(pair.b.request);
-	nothing_comes(pair.b.connect);
-	writer_ends();
-	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
-	API_CONN_OVER(pair.b.connect, pair.b.ep);
-	at_once("the end was reported");
-}
-
-static void peer_ends_the_connection_of_an_unbind_and_the_bound_passes(void)
-{
-	begin_unbind(SHORT_MS);
-	CHECK_DAT(dat_ep_disconnect(pair.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
-	/* the writer has lost its right before the program is told */
-	CHECK(!writer_may_write());
-	API_CONN_OVER(pair.b.connect, pair.b.ep);
-	API_CONN_OVER(writer.b.connect, writer.b.ep);
-	writer_ends();
-}
-
-static void this_side_ends_the_connection_of_an_unbind(void)
-{
-	begin_unbind(SHORT_MS);
-	CHECK_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
-	CHECK(!writer_may_write());
-	API_CONN_OVER(writer.b.connect, writer.b.ep);
-	writer_ends();
-}
-
-/* A bind of another RMR, behind a long transfer, accesses nothing through this one: it holds up no unbind. */
-static void bind_of_another_rmr_does_not_count(void)
-{
-	const struct soft_sqe another = { .op = DATP_BIND, .remote = { context ^ 1, 0, where.virtual_address, 8 } };
-
-	open_with(LONG_MS);
-	writer_begins_with(buf.rmr_context);
-	writer_posts(&another, NULL);
-	began = check_now_ms();
-	where.segment_length = 0;
-	bind_rmr(&pair.b, 4);
-	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
-	at_once("the unbind completed");
-	CHECK_DAT(dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	CHECK(writer_may_write());
-	writer_ends();
-}
-
-/* A thread of this process has completed a request, and has not yet said so in the port: it holds up nothing either. */
-static void request_that_has_just_completed_does_not_count(void)
-{
-	struct soft_ep *ep;
-
-	open_with(LONG_MS);
-	writer_begins_with(buf.rmr_context);
-	ep = soft_of(&writer.a);
-	soft_sq_reaped(ep, ep->sq_reaped + 1);
-	began = check_now_ms();
-	where.segment_length = 0;
-	bind_rmr(&pair.b, 4);
-	API_BIND(pair.b.request, rmr, 4, DAT_RMR_BIND_SUCCESS);
-	at_once("the unbind completed");
-	CHECK(writer_may_write());
-	soft_sq_reaped(ep, ep->sq_reaped - 1);
-	writer_ends();
 }
 
 /* The connection ends meanwhile. What has arrived completes; the service thread does not wait. */
@@ -561,7 +234,7 @@ static void invalidation_without_credit(bool polled)
 		API_DTO(pair.b.recv, pair.b.ep, i, DAT_DTO_SUCCESS, 100);
 	if (polled)
 		API_DTO(pair.a.request, pair.a.ep, 9, DAT_DTO_SUCCESS, 100);
-	CHECK_EQ_INT(atomic_load(&ia->mr[SOFT_MR_INDEX(context)].context), 0);
+	CHECK_EQ_INT(atomic_load(&adapter->mr[SOFT_MR_INDEX(context)].context), 0);
 }
 
 static void invalidation_without_credit_is_polled_for(void)
@@ -585,7 +258,7 @@ static void receive_of_an_srq(void)
 	service_goes_on();
 	nothing_comes(pair.b.recv);
 	at_once("the service thread answered");
-	CHECK_EQ_INT(atomic_load(&ia->mr[SOFT_MR_INDEX(context)].context), 0);
+	CHECK_EQ_INT(atomic_load(&adapter->mr[SOFT_MR_INDEX(context)].context), 0);
 	sends(100);
 	sends(LONG);
 	sends(100);
@@ -824,17 +497,8 @@ static void process_is_stopped_and_the_rmr_is_freed(void)
 static const struct check_test tests[] = {
 	CHECK_TEST(bound_passes),
 	CHECK_TEST(receive_awaits_the_last_piece_however_late_it_is),
-	CHECK_TEST(bind_awaits_the_last_piece_however_late_it_is),
 	CHECK_TEST(others_go_on),
 	CHECK_TEST(messages_behind_it_keep_their_order),
-	CHECK_TEST(bind_over_its_connection_waits),
-	CHECK_TEST(bind_over_another_connection_waits),
-	CHECK_TEST(two_binds_wait),
-	CHECK_TEST(peer_ends_the_connection_of_an_unbind),
-	CHECK_TEST(peer_ends_the_connection_of_an_unbind_and_the_bound_passes),
-	CHECK_TEST(this_side_ends_the_connection_of_an_unbind),
-	CHECK_TEST(bind_of_another_rmr_does_not_count),
-	CHECK_TEST(request_that_has_just_completed_does_not_count),
 	CHECK_TEST(peer_ends_the_connection),
 	CHECK_TEST(peer_ends_the_connection_and_the_bound_passes),
 	CHECK_TEST(this_side_ends_the_connection),

@@ -190,6 +190,33 @@ static void closing_the_owner_of_an_async_evd_while_another_ia_opens_with_it_end
 	CHECK_EQ_INT(null_counts.ias, 0);
 }
 
+/* And another IA has an async EVD in its place. */
+static void close_the_owner_and_use_its_place(void)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	close_the_owner();
+	for (int i = 0; i < 100000 && evd != async; i++) {
+		if (ia != DAT_HANDLE_NULL)
+			REQUIRE_DAT(dat->ia_close_func(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+		evd = DAT_HANDLE_NULL;
+		REQUIRE_DAT(dat->ia_open_func(name, 8, &evd, &ia), DAT_SUCCESS);
+	}
+	REQUIRE(evd == async);
+}
+
+static void an_async_evd_in_the_place_of_one_that_was_freed_is_another_one(void)
+{
+	DAT_IA_HANDLE other = DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE evd = async;
+
+	null_in_ia_open = close_the_owner_and_use_its_place;
+	CHECK_DAT(dat->ia_open_func(name, 8, &evd, &other), DAT_INVALID_HANDLE);
+	CHECK(other == DAT_HANDLE_NULL);
+	CHECK_EQ_INT(null_counts.ias, 1);
+	CHECK_EQ_INT(((struct datp_obj *)async)->users, 1);
+}
+
 static void the_async_evd_of_an_open_ia_cannot_be_freed(void)
 {
 	CHECK_DAT(dat->evd_free_func(async), DAT_INVALID_STATE);
@@ -554,6 +581,7 @@ static const struct check_test open_tests[] = {
 	CHECK_TEST(a_shared_async_evd_gets_the_events_of_both_ias),
 	CHECK_TEST(closing_the_owner_of_a_shared_async_evd_leaves_the_other_ia_without),
 	CHECK_TEST(closing_the_owner_of_an_async_evd_while_another_ia_opens_with_it_ends_the_open),
+	CHECK_TEST(an_async_evd_in_the_place_of_one_that_was_freed_is_another_one),
 	CHECK_TEST(the_async_evd_of_an_open_ia_cannot_be_freed),
 	CHECK_TEST(ias_open_and_close_side_by_side),
 	CHECK_TEST(query_fills_what_is_asked_for),

@@ -75,35 +75,6 @@ static void ia_unlist(struct ia_priv *priv)
 	datp_unlock(&core.lock);
 }
 
-/*
- * Holds the EVD that the consumer names for its asynchronous events; returns NULL if it names none.
- */
-static enum datp_err async_hold(DAT_EVD_HANDLE handle, struct datp_evd **evd)
-{
-	*evd = NULL;
-	if (handle == DAT_HANDLE_NULL || handle == DAT_EVD_ASYNC_EXISTS)
-		return DATP_OK;
-	*evd = obj_hold(NULL, handle, DATP_EVD);
-	if (!*evd)
-		return DATP_ERR_HANDLE_EVD_ASYNC;
-	if ((*evd)->flags & DAT_EVD_ASYNC_FLAG)
-		return DATP_OK;
-	obj_drop(*evd);
-	return DATP_ERR_HANDLE_EVD_ASYNC;
-}
-
-/* Creates the IA's own async EVD, and holds it so that the consumer cannot free it. */
-static enum datp_err async_make(struct datp_ia *ia, int32_t qlen, struct datp_evd **evd)
-{
-	enum datp_err err;
-
-	ia_priv(ia)->own_async = true;
-	err = evd_create(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, evd);
-	if (err)
-		return err;
-	return obj_hold(ia, *evd, DATP_EVD) ? DATP_OK : DATP_ERR_INTERNAL;
-}
-
 static bool is_closing(struct datp_ia *ia)
 {
 	bool closing;
@@ -115,18 +86,76 @@ static bool is_closing(struct datp_ia *ia)
 }
 
 /*
- * Gives the IA, which is listed, its async EVD. It may be another IA's, which another thread closes abruptly meanwhile: that marks
- * its IA as closing first, and then goes through the list to take the EVD away from others.
+ * The async EVD of an IA that is being opened. It may be another IA's, which another thread closes abruptly meanwhile. That marks
+ * its IA as closing, takes core.lock, and then frees the EVD, whoever holds it; so another EVD may have its place.
  */
-static enum datp_err async_set(struct datp_ia *ia, struct datp_evd *evd)
+struct async {
+	struct datp_evd *evd; /* NULL: none */
+	uint32_t gen;
+};
+
+/* Returns true if it is still there, and not about to be freed. core.lock */
+static bool async_stays_locked(const struct async *async)
+{
+	return obj_get(NULL, async->evd, DATP_EVD) && obj_gen(&async->evd->obj) == async->gen && !is_closing(async->evd->obj.ia);
+}
+
+static struct datp_evd *async_hold_locked(DAT_EVD_HANDLE handle)
+{
+	struct datp_evd *evd = obj_hold(NULL, handle, DATP_EVD);
+
+	if (evd && (is_closing(evd->obj.ia) || !(evd->flags & DAT_EVD_ASYNC_FLAG))) {
+		obj_drop(evd);
+		return NULL;
+	}
+	return evd;
+}
+
+/* Holds the EVD that the consumer names for its asynchronous events, if it names one. */
+static enum datp_err async_hold(DAT_EVD_HANDLE handle, struct async *async)
+{
+	*async = (struct async){ 0 };
+	if (handle == DAT_HANDLE_NULL || handle == DAT_EVD_ASYNC_EXISTS)
+		return DATP_OK;
+	datp_lock(&core.lock);
+	async->evd = async_hold_locked(handle);
+	if (async->evd)
+		async->gen = obj_gen(&async->evd->obj);
+	datp_unlock(&core.lock);
+	return async->evd ? DATP_OK : DATP_ERR_HANDLE_EVD_ASYNC;
+}
+
+static void async_drop(const struct async *async)
+{
+	datp_lock(&core.lock);
+	if (async->evd && async_stays_locked(async))
+		obj_drop(async->evd);
+	datp_unlock(&core.lock);
+}
+
+/* Creates the IA's own async EVD, and holds it so that the consumer cannot free it. */
+static enum datp_err async_make(struct datp_ia *ia, int32_t qlen, struct async *async)
+{
+	enum datp_err err;
+
+	ia_priv(ia)->own_async = true;
+	err = evd_create(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, &async->evd);
+	if (err)
+		return err;
+	async->gen = obj_gen(&async->evd->obj);
+	return obj_hold(ia, async->evd, DATP_EVD) ? DATP_OK : DATP_ERR_INTERNAL;
+}
+
+/* Gives the IA its async EVD. The IA is listed, so a thread that frees the EVD from now on takes it away again. */
+static enum datp_err async_set(struct datp_ia *ia, const struct async *async)
 {
 	enum datp_err err = DATP_OK;
 
 	datp_lock(&core.lock);
-	if (evd && (!obj_get(NULL, evd, DATP_EVD) || is_closing(evd->obj.ia)))
+	if (async->evd && !async_stays_locked(async))
 		err = DATP_ERR_HANDLE_EVD_ASYNC;
 	datp_lock(&ia_priv(ia)->async_lock);
-	ia_priv(ia)->async_evd = err ? NULL : evd;
+	ia_priv(ia)->async_evd = err ? NULL : async->evd;
 	datp_unlock(&ia_priv(ia)->async_lock);
 	datp_unlock(&core.lock);
 	return err;
@@ -237,11 +266,11 @@ static enum datp_err ia_alloc(struct plugin *plugin, struct datp_ia **out)
 enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async,
 		      struct datp_ia **out)
 {
-	struct datp_evd *evd;
+	struct async events;
 	struct datp_ia *ia;
 	enum datp_err err;
 
-	err = async_hold(*async, &evd);
+	err = async_hold(*async, &events);
 	if (err)
 		return err;
 	err = ia_alloc(plugin, &ia);
@@ -252,26 +281,24 @@ enum datp_err ia_open(struct plugin *plugin, int32_t qlen, DAT_EVD_HANDLE *async
 		goto release_ia;
 	ia_list(ia_priv(ia));
 	if (*async == DAT_HANDLE_NULL) {
-		err = async_make(ia, qlen, &evd);
+		err = async_make(ia, qlen, &events);
 		if (err)
 			goto close_transport;
 	}
-	err = async_set(ia, evd);
-	if (err) {
-		evd = NULL; /* nothing waits for this reference to be dropped, and the memory may be another EVD's */
+	err = async_set(ia, &events);
+	if (err)
 		goto close_transport;
-	}
 	err = obj_publish(ia);
 	if (err)
 		goto destroy_async;
-	*async = evd ? (DAT_EVD_HANDLE)evd : DAT_EVD_OUT_OF_SCOPE;
+	*async = events.evd ? (DAT_EVD_HANDLE)events.evd : DAT_EVD_OUT_OF_SCOPE;
 	*out = ia;
 	return DATP_OK;
 
 destroy_async:
 	if (ia_priv(ia)->own_async) {
-		evd_destroy(evd);
-		evd = NULL;
+		evd_destroy(events.evd);
+		events.evd = NULL;
 	}
 close_transport:
 	ia_unlist(ia_priv(ia));
@@ -279,7 +306,7 @@ close_transport:
 release_ia:
 	obj_release(ia);
 drop_async:
-	obj_drop(evd);
+	async_drop(&events);
 	return err;
 }
 

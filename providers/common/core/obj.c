@@ -185,7 +185,7 @@ static void pool_give(struct datp_obj *obj)
 	struct obj_pool *pool = hdr->pool;
 
 	datp_lock(&mem.lock);
-	obj->gen++;
+	__atomic_store_n(&obj->gen, obj->gen + 1, __ATOMIC_RELAXED); /* relaxed: see obj_gen() */
 	hdr->next = NULL;
 	if (pool->free_last)
 		hdr_of(pool->free_last)->next = obj;

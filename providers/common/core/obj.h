@@ -65,6 +65,15 @@ void *obj_get(struct datp_ia *ia, DAT_HANDLE handle, enum datp_type type);
 void *obj_hold(struct datp_ia *ia, DAT_HANDLE handle, enum datp_type type);
 void obj_drop(void *obj); /* NULL is allowed */
 
+/*
+ * Returns how often the memory of the object has been reused, which tells an object from a later one in its place. relaxed: the
+ * caller excludes a free meanwhile, or finds another value afterwards.
+ */
+static inline uint32_t obj_gen(const struct datp_obj *obj)
+{
+	return __atomic_load_n(&obj->gen, __ATOMIC_RELAXED);
+}
+
 /* Returns the type of a live object, or -1. Safe for any value. */
 int obj_type(DAT_HANDLE handle);
 

@@ -28,6 +28,7 @@ libdatp_core_la_SOURCES = \
 	providers/common/base/lmr_table.h \
 	providers/common/base/log.h \
 	providers/common/base/notify.h \
+	providers/common/base/pause.h \
 	providers/common/base/turn.h \
 	providers/common/base/refuse.h \
 	providers/common/base/sdk.h \

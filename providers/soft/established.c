@@ -10,7 +10,7 @@
 #include "ia.h"
 #include "setup.h"
 #include "sock.h"
-#include <sched.h>
+#include "providers/common/base/pause.h"
 
 /* The accept was given up while it was being made, and the peer does not know that. */
 static void unwanted_now(struct datp_ep *base)
@@ -38,8 +38,8 @@ void soft_ep_reported(struct soft_ep *ep)
 void soft_ep_await_report(struct soft_ep *ep)
 {
 	/* acquire: pairs with the release in soft_ep_reported() */
-	while (atomic_load_explicit(&ep->establishing, memory_order_acquire))
-		sched_yield();
+	for (unsigned int n = 0; atomic_load_explicit(&ep->establishing, memory_order_acquire); n++)
+		pause_briefly(n);
 }
 
 void soft_ep_established(struct soft_ep *ep, uint32_t gen)

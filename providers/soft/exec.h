@@ -139,8 +139,6 @@ static inline bool soft_exec_wait(struct soft_ep *ep, struct soft_port *port, st
 	return soft_exec_wait_for(ep, port, peer, &(struct soft_exec_for){ .past = past }, until);
 }
 
-/* Sleeps for a moment, in the `round` of a wait for a thread that is about to be done; the first rounds only yield. */
-void soft_exec_nap(unsigned int round);
 /* Takes the execution lock back from a peer that has died, perhaps while holding it. No thread of this process holds it. */
 void soft_exec_take_back(struct soft_port *port);
 

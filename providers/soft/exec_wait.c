@@ -9,12 +9,8 @@
 #include "bound.h"
 #include "copying.h"
 #include "peer.h"
-#include "providers/common/base/cancel.h"
-#include <sched.h>
-#include <time.h>
+#include "providers/common/base/pause.h"
 
-#define EXEC_SPIN   256	   /* a waiter only yields this many times */
-#define EXEC_NAP_NS 50000L /* and then sleeps this long */
 #ifndef EXEC_LOOK /* the model checker checks more often */
 #define EXEC_LOOK 64 /* rounds between checks whether the holder is alive */
 #endif
@@ -49,21 +45,6 @@ bool soft_exec_let_go(const struct soft_exec_watch *watch)
 	       ((word ^ watch->exec_lock) & ~(uint64_t)EXEC_SAME_HOLDING);
 }
 
-void soft_exec_nap(unsigned int round)
-{
-	const struct timespec nap = { 0, EXEC_NAP_NS };
-	struct cancel own;
-
-	if (round < EXEC_SPIN) {
-		sched_yield();
-		return;
-	}
-	/* nanosleep() is a cancellation point, and the caller may hold locks */
-	cancel_off(&own);
-	nanosleep(&nap, NULL);
-	cancel_restore(&own);
-}
-
 bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer, const struct soft_exec_for *what, uint64_t *until,
 		     uint64_t *looked)
 {
@@ -91,7 +72,7 @@ bool soft_exec_await(const struct soft_exec_watch *watch, struct soft_peer *peer
 		 */
 		if (!own && soft_bound_over(until, looked))
 			return soft_peer_lost(peer);
-		soft_exec_nap(i);
+		pause_briefly(i);
 	}
 }
 

@@ -34,6 +34,7 @@
 #include "srq.h"
 #include "tick.h"
 #include "providers/common/base/notify.h"
+#include "providers/common/base/pause.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,13 +293,13 @@ static void soft_evd_free(struct datp_evd *base)
 	bool busy = base->has_cq;
 
 	/* the service thread may be polling it, unless this is that thread */
-	while (busy) {
+	for (unsigned int n = 0; busy; n++) {
 		datp_lock(&ia->lock);
 		cq->closing = true;
 		busy = cq->busy && !datp_loop_inside(base->obj.ia);
 		datp_unlock(&ia->lock);
 		if (busy)
-			sched_yield();
+			pause_briefly(n);
 	}
 	if (!base->has_cq)
 		return;

@@ -13,9 +13,9 @@
 #include "pending.h"
 #include "setup.h"
 #include "sock.h"
+#include "providers/common/base/pause.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -215,7 +215,7 @@ void soft_sp_close(struct datp_sp *base)
 	soft_foreign_end_listener(sp->fd);
 	datp_fork_release(&own);
 	/* connection requests over connections that were accepted before are refused, as if no program listened */
-	while (busy) {
+	for (unsigned int n = 0; busy; n++) {
 		datp_lock(&ia->lock);
 		for (struct soft_socket *s = ia->sockets; s; s = s->next)
 			if (s->sp == sp)
@@ -223,6 +223,6 @@ void soft_sp_close(struct datp_sp *base)
 		busy = ia->requesting == sp && !datp_loop_inside(base->obj.ia);
 		datp_unlock(&ia->lock);
 		if (busy)
-			sched_yield();
+			pause_briefly(n);
 	}
 }

@@ -21,6 +21,7 @@
 #include "port.h"
 #include "progress.h"
 #include "providers/common/base/bias.h"
+#include "providers/common/base/pause.h"
 #include "recv.h"
 #include "setup.h"
 #include "tick.h"
@@ -43,7 +44,7 @@ static bool try_for_a_moment(const struct soft_ia *ia, _Atomic uint32_t *lock, c
 		waited = datp_clock_us() - began;
 		if (waited >= moment && (waited >= LONG_US || !copying || soft_copying_stands(copying)))
 			return false;
-		soft_exec_nap(i);
+		pause_briefly(i);
 	}
 }
 

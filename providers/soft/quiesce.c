@@ -21,6 +21,7 @@
 #include "peer.h"
 #include "port.h"
 #include "request.h"
+#include "providers/common/base/pause.h"
 #include <stdlib.h>
 
 #define MR_GEN_MASK ((1u << SOFT_MR_GEN_BITS) - 1)
@@ -278,7 +279,7 @@ static bool quiesce_copies_locked(struct soft_ia *ia, uint32_t index, const stru
 		if (soft_copying_spares(&ep->copying, freed, &initiator))
 			return true;
 		datp_unlock(&ia->lock);
-		soft_exec_nap(i);
+		pause_briefly(i);
 		datp_lock(&ia->lock);
 	}
 	return true;
@@ -293,7 +294,7 @@ static void quiesce_owner(struct soft_ep *ep, const struct soft_freed *freed)
 	bool initiator;
 
 	for (unsigned int i = 1; datp_bias_inside(&ep->bias) && !soft_copying_spares(&ep->copying, freed, &initiator); i++)
-		soft_exec_nap(i);
+		pause_briefly(i);
 }
 
 /* Waits for all bias owners that are inside, with one fence for all. */
@@ -389,7 +390,7 @@ static void quiesce_other_adapters(struct soft_ia *ia)
 			datp_bias_fence(); /* see soft_work_begin_with_lock() */
 		}
 		for (unsigned int n = 1; ep && !own_is_quiet(ep, NULL, since); n++)
-			soft_exec_nap(n);
+			pause_briefly(n);
 	}
 }
 
@@ -406,7 +407,7 @@ static void quiesce_works(struct soft_ia *ia, const struct soft_freed *freed)
 		for (unsigned int n = 1; (ep = soft_port_ep(ia, i)) && ep->rport &&
 					 !own_is_quiet(ep, ep->peer->self ? NULL : freed, since); n++) {
 			datp_unlock(&ia->lock);
-			soft_exec_nap(n);
+			pause_briefly(n);
 			datp_lock(&ia->lock);
 		}
 	datp_unlock(&ia->lock);

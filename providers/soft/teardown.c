@@ -27,8 +27,7 @@
 #include "tick.h"
 #include "withheld.h"
 #include "log/limited.h"
-#include <sched.h>
-#include <time.h>
+#include "providers/common/base/pause.h"
 
 /*
  * The service thread waits this long where a connection has to have ended when the function
@@ -38,7 +37,6 @@
 #define TEARDOWN_GRACE_MS 20
 #define ENDS_LEAST	  16u /* such a part of the bound each connection of a peer is awaited, however many there are */
 #define PUT_OFF_BOUNDS	  4u /* so many peers may hold up the last messages of another for the whole bound */
-#define TEARDOWN_NAP_NS	  50000 /* between two looks at a receive that is withheld */
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
 {
@@ -160,7 +158,7 @@ static bool teardown_is_quiet(const struct soft_ep *ep)
 static bool teardown_wait(struct soft_ep *ep, uint64_t until)
 {
 	for (unsigned int n = 1; !soft_other_has_ended(&ep->teardown.other); n++)
-		soft_exec_nap(n);
+		pause_briefly(n);
 	return soft_exec_wait(ep, ep->rport, ep->peer, NULL, until) &&
 	       soft_exec_wait(ep, ep->port, ep->peer, NULL, until);
 }
@@ -193,11 +191,9 @@ static bool teardown_deliver(struct soft_ep *ep, bool late)
  */
 static bool teardown_settle(struct soft_ep *ep, bool quiet, uint64_t until, uint64_t late)
 {
-	const struct timespec nap = { .tv_nsec = TEARDOWN_NAP_NS };
-
 	quiet = quiet || teardown_wait(ep, until);
 	while (!teardown_deliver(ep, soft_now_ms() >= late))
-		nanosleep(&nap, NULL);
+		pause_asleep();
 	return quiet;
 }
 
@@ -334,8 +330,8 @@ void soft_ep_await_end(struct soft_ep *ep)
 	/* only the service thread finishes a teardown that waits for the peer, so here it must not wait for itself */
 	if (datp_loop_inside(ep->base.obj.ia) && ep->teardown.waits)
 		soft_teardown_finish(ep);
-	while (atomic_load(&ep->tearing_down))
-		sched_yield();
+	for (unsigned int n = 0; atomic_load(&ep->tearing_down); n++)
+		pause_briefly(n);
 }
 
 void soft_ep_ended(struct soft_ep *ep)

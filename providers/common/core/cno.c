@@ -8,11 +8,11 @@
  * find no trigger sleep again. A waiter is counted in the CNO's `users`, so the CNO cannot be freed
  * while a thread waits.
  */
-#include <sched.h>
 
 #include "evd.h"
 #include "providers/common/base/cancel.h"
 #include "providers/common/base/futex.h"
+#include "providers/common/base/pause.h"
 
 static const struct cno_agent no_agent;
 
@@ -394,8 +394,8 @@ static void cno_end(struct datp_cno *cno)
 	cno_wake_waiters(cno);
 	futex_await_zero(&cno->waiters);
 	/* One that is about to wait is counted as a user already. It finds the CNO dead, and does not sleep. */
-	while (atomic_load_explicit(&cno->obj.users, memory_order_acquire))
-		sched_yield();
+	for (unsigned int n = 0; atomic_load_explicit(&cno->obj.users, memory_order_acquire); n++)
+		pause_briefly(n);
 	/*
 	 * The unlock is the last thing that a leaving waiter does: once this lock is taken, the
 	 * waiter has left.

@@ -4,12 +4,12 @@
  * after which the handle is invalid. If a connection request ends for another reason (the IA is closed, its
  * event is lost), it is rejected first.
  */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm.h"
 #include "ep.h"
+#include "providers/common/base/pause.h"
 
 #define UNC EP_IN(DAT_EP_STATE_UNCONNECTED)
 #define PAS EP_IN(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
@@ -349,7 +349,7 @@ void cr_destroy(struct datp_cr *cr)
 {
 	/* else a thread is answering it, which is an error of a program that closes its IA, and does not take long */
 	if (cr_reject(cr, NULL, 0))
-		sched_yield();
+		pause_asleep();
 }
 
 static enum datp_err fill_by_move(struct datp_cr *cr, void *arg)

@@ -5,13 +5,13 @@
  * created, and an RSP creates at most one. An RSP that has had its request is used up: from then on
  * it has no qualifier and no EVD, but its handle stays valid until rsp_free().
  */
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cm.h"
 #include "diag.h"
 #include "ep.h"
+#include "providers/common/base/pause.h"
 
 enum {
 	ANY_FIRST = 1024,	/* lower ones are privileged */
@@ -170,13 +170,13 @@ static void await_arrived(struct datp_sp *sp)
 {
 	bool arriving;
 
-	for (;;) {
+	for (unsigned int n = 0;; n++) {
 		datp_lock(&sp_priv(sp)->lock);
 		arriving = sp_priv(sp)->arriving;
 		datp_unlock(&sp_priv(sp)->lock);
 		if (!arriving)
 			return;
-		sched_yield();
+		pause_briefly(n);
 	}
 }
 
@@ -219,20 +219,20 @@ static bool about_to_be_used_up(struct datp_ia *ia, uint64_t qual)
  */
 static bool close_used_up_at(struct datp_ia *ia, uint64_t qual)
 {
-	for (;;) {
+	for (unsigned int n = 0;; n++) {
 		bool coming = about_to_be_used_up(ia, qual);
 		struct datp_sp *sp = used_up_find(ia, qual);
 
 		if (sp) {
 			await_arrived(sp);
 			close_used_up(sp);
-			while (used_up_find(ia, qual) == sp)
-				sched_yield();
+			for (n = 0; used_up_find(ia, qual) == sp; n++)
+				pause_briefly(n);
 			return true;
 		}
 		if (!coming)
 			return false;
-		sched_yield();
+		pause_briefly(n);
 	}
 }
 
@@ -265,8 +265,8 @@ static void used_up_end(struct datp_sp *sp)
 {
 	await_arrived(sp);
 	close_used_up(sp);
-	while (used_up_has(sp))
-		sched_yield();	/* the service thread is closing it */
+	for (unsigned int n = 0; used_up_has(sp); n++)
+		pause_briefly(n);	/* the service thread is closing it */
 	obj_release(sp);
 }
 

@@ -70,6 +70,21 @@ owns()
 	done
 }
 
+# A package that the image's second stage does not name is not installed there, and Debian's own archive has none of ours.
+image_has_what_its_packages_need()
+{
+	local named package other missing=0
+	named=$(grep -o '/tmp/packages/[^_]*_' "$top_srcdir/packaging/Containerfile" | sed 's,.*/,,; s,_$,,')
+	[ -n "$named" ] || { echo 'the Containerfile names no package'; return 1; }
+	for package in $named; do
+		for other in $packages; do
+			! needs "$package" "$other" || grep -qx "$other" <<<"$named" ||
+				{ echo "$package needs $other, which the Containerfile does not name"; missing=1; }
+		done
+	done
+	return $missing
+}
+
 # What libdapl2, libdapl-dev and dapl2-utils of Debian own.
 nothing_of_libdapl2_is_taken()
 {
@@ -149,6 +164,7 @@ for pair in 'libdat1 libltdl7' 'libdat1 libinih1' 'opendat-providers libdat1' 'o
 	# shellcheck disable=SC2086 # two words
 	tap "packages: ${pair% *} depends on ${pair#* }" needs $pair
 done
+tap 'packages: the Containerfile names what its packages need' image_has_what_its_packages_need
 tap 'packages: nothing of libdapl2 is taken' nothing_of_libdapl2_is_taken
 tap "packages: what who writes a provider needs is libdat-dev's" owns libdat-dev man7/datp.7.gz man7/datp-mocks.7.gz \
 	opendat/template/template.c opendat/template/pushed.c opendat/template/wire.h opendat/mocks/mock.h opendat/mocks/mock_plain.so

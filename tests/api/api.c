@@ -436,7 +436,7 @@ void api_skip_where_threads_copy(void)
 {
 	bool device;
 
-	if (API_UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the thread sanitizer does not see how two processes synchronise");
 	if (unfiltered)
 		check_skip("whoever runs this has no filters of system calls");

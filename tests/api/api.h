@@ -56,18 +56,6 @@ struct api_pair {
 	DAT_CONN_QUAL qual;
 };
 
-/* Under the thread sanitizer, a cancelled thread may end with locks of the sanitizer held. */
-#if defined(__SANITIZE_THREAD__)
-#define API_UNDER_TSAN true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define API_UNDER_TSAN true
-#endif
-#endif
-#ifndef API_UNDER_TSAN
-#define API_UNDER_TSAN false
-#endif
-
 #define API_QUIET_MS   25 /* how long a test checks that no event comes */
 #define API_ANY_LENGTH ((DAT_VLEN)-1)
 

@@ -375,7 +375,7 @@ static void *event_thread(void *arg)
 
 static void cancelled_event_threads_leave_nothing_locked(void)
 {
-	if (API_UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the thread sanitizer does not survive asynchronous cancellation");
 	for (int i = 0; i < 100; i++) {
 		DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG);

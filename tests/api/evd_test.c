@@ -392,7 +392,7 @@ static void *wait_asynchronously(void *arg)
 /* Programs end their event threads this way, then free the EVD. */
 static void cancelled_waiter_is_no_waiter_any_more(void)
 {
-	if (API_UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the thread sanitizer does not survive asynchronous cancellation");
 	for (int round = 0; round < 20; round++) {
 		DAT_EVD_HANDLE evd = api_evd(8, DAT_EVD_SOFTWARE_FLAG);

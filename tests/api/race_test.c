@@ -31,7 +31,7 @@ static struct {
 static void setup(void)
 {
 	/* the thread sanitizer would report an object that is freed while it is in use */
-	if (API_UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the race is wanted here");
 	api_open();
 	buf = api_buf(1 << 20, DAT_MEM_PRIV_ALL_FLAG);

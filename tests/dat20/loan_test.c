@@ -17,6 +17,7 @@
 
 #include "tests/dat20/adapter20.h"
 #include "tests/dat20/report20.h"
+#include "tests/harness/sanitizer.h"
 
 enum { SECONDS = 20000000, QLEN = 64 };
 
@@ -462,7 +463,7 @@ static void parent_is_forked(void)
 	pthread_t thread[LENDERS];
 
 /* these sanitizers have locks and threads of their own, which such a child finds as the parent's threads left them */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if THREAD_SANITIZER || ADDRESS_SANITIZER
 	printf("ok %d - a child that is forked while loans are made # SKIP the sanitizer hangs in such a child, or ends it\n",
 	       ++tests);
 	return;

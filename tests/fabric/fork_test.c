@@ -108,7 +108,7 @@ static void opens_anew(void *arg)
 
 static void child_opens_anew_and_leaves_its_parents_connections(void)
 {
-	if (API_UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the thread sanitizer allows a forked child no threads");
 	meet_start(has_no_child, AREA);
 	check_join(check_fork(opens_anew, NULL));

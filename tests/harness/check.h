@@ -31,6 +31,8 @@
 
 #include <CUnit/CUnit.h>
 
+#include "sanitizer.h"
+
 struct check_test {
 	const char *name;	/* a C identifier; its underscores are printed as blanks */
 	void (*run)(void);
@@ -120,6 +122,9 @@ void check_ignore_leaks(void);
 #define check_join(peer)	check_join_at(peer, __FILE__, __LINE__)	/* bounded; anything but a clean end fails */
 void check_kill(pid_t peer);		/* SIGKILL, and wait until it is gone */
 void check_stop(pid_t peer);		/* SIGSTOP, and wait until none of its threads runs any more */
+
+/* Returns how many mappings this process has with `words` in their line of /proc/self/maps, and all of them with "". */
+int check_mappings(const char *words);
 
 /* Hands bytes over between a test and its peer, bounded; REQUIRE-like when the other side is gone or late. */
 #define check_put(to, buf, size)	check_put_at(to, buf, size, __FILE__, __LINE__)

@@ -5,8 +5,8 @@ HARNESS_CPPFLAGS = $(AM_CPPFLAGS) $(CUNIT_CFLAGS) -I$(top_srcdir)/tests/harness
 HARNESS_LIBS = libharness.la
 
 check_LTLIBRARIES += libharness.la
-libharness_la_SOURCES = tests/harness/allocator.h tests/harness/check.h tests/harness/internal.h tests/harness/assert.c \
-	tests/harness/forbid.c tests/harness/main.c tests/harness/notes.c tests/harness/peer.c tests/harness/runner.c tests/harness/util.c
+libharness_la_SOURCES = tests/harness/allocator.h tests/harness/check.h tests/harness/internal.h tests/harness/sanitizer.h \
+	tests/harness/assert.c tests/harness/forbid.c tests/harness/main.c tests/harness/notes.c tests/harness/peer.c tests/harness/runner.c tests/harness/util.c
 libharness_la_CPPFLAGS = $(HARNESS_CPPFLAGS) -D_GNU_SOURCE
 libharness_la_LIBADD = $(CUNIT_LIBS)
 

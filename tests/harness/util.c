@@ -137,3 +137,16 @@ bool check_sleeps(pid_t tid)
 	fclose(file);
 	return state && state[1] == ' ' && state[2] == 'S';
 }
+
+int check_mappings(const char *words)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096 + 128]; /* the longest path, and what precedes it */
+	int n = 0;
+
+	REQUIRE(maps != NULL);
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, words) != NULL;
+	fclose(maps);
+	return n;
+}

@@ -29,19 +29,6 @@ bool shared(const void *at)
 	return found;
 }
 
-int files_mapped(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[4096];
-	int n = 0;
-
-	REQUIRE(maps != NULL);
-	while (fgets(line, sizeof(line), maps))
-		n += strstr(line, FILE_NAME) != NULL;
-	fclose(maps);
-	return n;
-}
-
 /* The C library's, and then the intruder's turn. */
 int memfd_create(const char *name, unsigned int flags)
 {

@@ -10,8 +10,6 @@
 
 /* Whether the byte at `at` is in memory that the provider has made shared. */
 bool shared(const void *at);
-/* Returns how many such files this process maps, its own and those of peers. */
-int files_mapped(void);
 
 /* What it does, any process of the user can do by way of /proc. */
 struct intruder {

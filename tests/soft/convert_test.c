@@ -450,9 +450,8 @@ static void memory_that_is_locked_as_a_whole_becomes_private_and_stays_locked(vo
 {
 	struct api_buf buf = registered(0, size, DAT_MEM_PRIV_ALL_FLAG);
 
-#if defined(__SANITIZE_ADDRESS__) || API_UNDER_TSAN
-	check_skip("the sanitizers' mlock(), which the provider calls, does nothing");
-#endif
+	if (ADDRESS_SANITIZER || THREAD_SANITIZER)
+		check_skip("the sanitizers' mlock(), which the provider calls, does nothing");
 	api_fill(memory, size, 3);
 	if (syscall(SYS_mlock, memory, size) < 0)
 		check_skip("mlock() fails here");
@@ -474,7 +473,7 @@ static void memory_that_the_program_divides_into_very_many_pieces_stays_shared(v
 		for (size_t i = 0; i < pieces; i += 2)
 			REQUIRE(madvise(divided + i * page, page, MADV_DONTDUMP) == 0);
 		unregister(&buf);
-		CHECK_EQ_INT(files_mapped(), pieces > 64 ? (int)pieces : 0);
+		CHECK_EQ_INT(check_mappings(FILE_NAME), pieces > 64 ? (int)pieces : 0);
 		munmap(divided, pieces * page);
 	}
 }
@@ -683,13 +682,13 @@ static void many_regions_that_are_left_divide_a_range_into_few_parts(void)
 	for (size_t i = 0; i < LEFT; i++)
 		left[i] = api_buf_in(api.pz, large + 2 * i * page, 8, LOCAL);
 	unregister(&all);
-	n = files_mapped();
+	n = check_mappings(FILE_NAME);
 	CHECK(n > 1 && n <= (int)LEFT / 2);
 	CHECK(shared(large) && !shared(large + page) && shared(large + len - 2 * page));
 	CHECK_EQ_INT(api_mismatch(large, len, 1), -1);
 	for (size_t i = 0; i < LEFT; i++)
 		unregister(&left[i]);
-	CHECK_EQ_INT(files_mapped(), 0);
+	CHECK_EQ_INT(check_mappings(FILE_NAME), 0);
 	CHECK_EQ_INT(api_mismatch(large, len, 1), -1);
 	munmap(large, len);
 }
@@ -730,11 +729,11 @@ static void peer_writes_and_reads_it_in_place(void)
 {
 	const struct owned owned = { .rights = DAT_MEM_PRIV_ALL_FLAG };
 	struct api_buf buf = meet(&owned);
-	int before = files_mapped(), fd;
+	int before = check_mappings(FILE_NAME), fd;
 	long wrong = 0;
 
 	transfer(&buf, true, 0, size);
-	CHECK_EQ_INT(files_mapped(), before + 1);
+	CHECK_EQ_INT(check_mappings(FILE_NAME), before + 1);
 	fd = file_of_owner(O_RDWR);
 	REQUIRE(fd >= 0);
 	CHECK(fcntl(fd, F_ADD_SEALS, 0x0010 /* F_SEAL_FUTURE_WRITE */) < 0); /* against other peers */
@@ -747,7 +746,7 @@ static void peer_writes_and_reads_it_in_place(void)
 	CHECK_EQ_INT(api_mismatch(buf.mem, size, 2), -1);
 	step('f');
 	check_await(owner);
-	CHECK_SOON(files_mapped() == before);
+	CHECK_SOON(check_mappings(FILE_NAME) == before);
 	step('v');
 	check_get(owner, &wrong, sizeof(wrong));
 	CHECK_EQ_INT(wrong, -1);
@@ -774,11 +773,11 @@ static void peer_cannot_write_to_what_it_may_only_read(void)
 {
 	const struct owned owned = { .rights = LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG };
 	struct api_buf buf = meet(&owned);
-	int before = files_mapped(), fd;
+	int before = check_mappings(FILE_NAME), fd;
 
 	transfer(&buf, false, 0, size);
 	CHECK_EQ_INT(api_mismatch(buf.mem, size, 1), -1);
-	CHECK_EQ_INT(files_mapped(), before + 1);
+	CHECK_EQ_INT(check_mappings(FILE_NAME), before + 1);
 	/* and with a hostile program, not through this library: */
 	fd = file_of_owner(O_RDWR);
 	REQUIRE(fd >= 0);

@@ -584,7 +584,7 @@ static void no_more_requests_are_executed_than_there_can_be(void)
 static void setup(void)
 {
 	/* The corrupting thread writes without synchronisation on purpose, which the thread sanitizer reports. */
-	if (API_UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the corrupter is a race by itself");
 }
 

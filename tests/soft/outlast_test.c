@@ -309,7 +309,7 @@ static void sends(void)
 /* A bounce thread that is not scheduled for so long would be one that does not answer, so the bound is longer. */
 static void by_bounce(void)
 {
-	if (API_UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the sanitizer would keep shadows of all the memory that the bounce thread copies");
 	plan = (struct plan){
 		"soft-bounce", .bound_ms = 1000, .what = WRITE, .wide = 4096 * MIB, .file = 64 * MIB, .is_fitted = true

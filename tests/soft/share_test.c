@@ -43,19 +43,6 @@ static int file = -1;
 static int segments = 1; /* the segments of each local list; a request of one segment would take the short way (exec_short.c) */
 
 /* Returns how many mappings of the files of this test this process has. */
-static int mappings(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[4096];
-	int found = 0;
-
-	REQUIRE(maps != NULL);
-	while (fgets(line, sizeof(line), maps))
-		found += strstr(line, NAME) != NULL;
-	fclose(maps);
-	return found;
-}
-
 static void *map_file(int fd, int prot, int flags)
 {
 	unsigned char *mem = mmap(NULL, SIZE + 2 * SKEW, prot, flags, fd, 0);
@@ -180,7 +167,7 @@ static void serve(struct api_buf *mem, DAT_RMR_HANDLE rmr)
 			API_DTO(end.recv, end.ep, 7, DAT_DTO_SUCCESS, SIZE);
 			check_signal(CHECK_PARENT);
 		} else if (step == 'm') { /* does it map another file than its own? */
-			wrong = mappings() - 1;
+			wrong = check_mappings(NAME) - 1;
 			check_put(CHECK_PARENT, &wrong, sizeof(wrong));
 		} else if (step == 'c') { /* cut the file off */
 			REQUIRE(ftruncate(file, 0) == 0);
@@ -250,7 +237,7 @@ static void part(void)
 /* Returns true if the owner's file is mapped in this process. */
 static bool mapped(void)
 {
-	return mappings() > 0;
+	return check_mappings(NAME) > 0;
 }
 
 /* Makes a list of the whole buffer, of unequal segments; the first one begins at an odd offset. */

@@ -11,17 +11,6 @@
 #include "core_null.h"
 #include "providers/common/core/core.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_THREAD_SANITIZER
-#define UNDER_THREAD_SANITIZER 0
-#endif
-
 static const DAT_PROVIDER *dat;
 static DAT_IA_HANDLE ia;
 static DAT_EVD_HANDLE async;
@@ -520,7 +509,7 @@ static void in_a_forked_child_old_handles_are_dead_and_new_ones_work(void)
 {
 	DAT_PZ_HANDLE pz;
 
-	if (UNDER_THREAD_SANITIZER)
+	if (THREAD_SANITIZER)
 		check_skip("the thread sanitizer starts no threads in a forked child");
 	REQUIRE_DAT(dat->pz_create_func(ia, &pz), DAT_SUCCESS);
 	check_join(check_fork(forked, pz));

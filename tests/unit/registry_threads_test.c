@@ -7,17 +7,6 @@
 
 #include "registry_env.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_THREAD_SANITIZER
-#define UNDER_THREAD_SANITIZER 0
-#endif
-
 #define THREADS	8
 #define ROUNDS	100
 
@@ -89,6 +78,19 @@ static void *open_slow(void *arg)
 	return NULL;
 }
 
+/* Returns the thread that waits in the init. */
+static pthread_t begin_slow_init(void)
+{
+	pthread_t thread;
+
+	sem_init(&init_started, 0, 0);
+	sem_init(&init_may_end, 0, 0);
+	mock.init_hook = slow_init;
+	REQUIRE_EQ_INT(pthread_create(&thread, NULL, open_slow, NULL), 0);
+	sem_wait(&init_started);
+	return thread;
+}
+
 static DAT_PROVIDER own = { .device_name = "own" };
 
 TEST_WITH(a_slow_init_holds_up_nobody_else, LINE("slow", "plain") LINE("b", "plain"))
@@ -102,11 +104,7 @@ TEST_WITH(a_slow_init_holds_up_nobody_else, LINE("slow", "plain") LINE("b", "pla
 	DAT_IA_HANDLE b;
 	DAT_COUNT n;
 
-	sem_init(&init_started, 0, 0);
-	sem_init(&init_may_end, 0, 0);
-	mock.init_hook = slow_init;
-	REQUIRE_EQ_INT(pthread_create(&first, NULL, open_slow, NULL), 0);
-	sem_wait(&init_started);
+	first = begin_slow_init();
 	REQUIRE_EQ_INT(pthread_create(&second, NULL, open_slow, NULL), 0);
 	b = open_or_fail("b");
 	CHECK_EQ_INT(dat_registry_list_providers(1, &n, &list), DAT_SUCCESS);
@@ -127,11 +125,7 @@ TEST_WITH(a_thread_cancelled_while_it_waits_for_an_init_leaves_no_lock_behind,
 	pthread_t first, second;
 	void *result;
 
-	sem_init(&init_started, 0, 0);
-	sem_init(&init_may_end, 0, 0);
-	mock.init_hook = slow_init;
-	REQUIRE_EQ_INT(pthread_create(&first, NULL, open_slow, NULL), 0);
-	sem_wait(&init_started);
+	first = begin_slow_init();
 	REQUIRE_EQ_INT(pthread_create(&second, NULL, open_slow, NULL), 0);
 	pthread_cancel(second);
 	pthread_cancel(first);
@@ -306,22 +300,16 @@ static void opens_in_a_child(const char *name)
  */
 static void needs_no_sanitizer(void)
 {
-	if (UNDER_THREAD_SANITIZER)
+	if (THREAD_SANITIZER)
 		check_skip("the thread sanitizer knows no locks of a child");
-#ifdef __SANITIZE_ADDRESS__
-	check_skip("a child has memory of its parent's other threads");
-#endif
+	if (ADDRESS_SANITIZER)
+		check_skip("a child has memory of its parent's other threads");
 }
 
 static void open_in_child_of_loader(void)
 {
-	pthread_t thread;
+	pthread_t thread = begin_slow_init();
 
-	sem_init(&init_started, 0, 0);
-	sem_init(&init_may_end, 0, 0);
-	mock.init_hook = slow_init;
-	REQUIRE_EQ_INT(pthread_create(&thread, NULL, open_slow, NULL), 0);
-	sem_wait(&init_started);
 	opens_in_a_child("slow");
 	sem_post(&init_may_end);
 	pthread_join(thread, NULL);

@@ -50,9 +50,8 @@ static bool has_arrived(int fd)
 
 static void skip_where_threads_are_lost(void)
 {
-#if defined(__SANITIZE_THREAD__)
-	check_skip("the sanitizer does not follow a thread of a child of a process with threads");
-#endif
+	if (THREAD_SANITIZER)
+		check_skip("the sanitizer does not follow a thread of a child of a process with threads");
 }
 
 static void pause_ms(long ms)

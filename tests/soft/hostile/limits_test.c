@@ -282,35 +282,23 @@ static void connect_from_everywhere(void *arg)
 	hostile_close(&first);
 }
 
-static unsigned int mappings(void)
-{
-	FILE *file = fopen("/proc/self/maps", "re");
-	unsigned int n = 0;
-
-	REQUIRE(file != NULL);
-	for (int c; (c = fgetc(file)) != EOF;)
-		n += c == '\n';
-	fclose(file);
-	return n;
-}
-
 /* The peer keeps one connection, so the others do not end its arena. */
 static void ended_connections_leave_few_mappings(void)
 {
 	struct api_end kept;
-	unsigned int before;
+	int before;
 
 	victim_meets(connect_from_everywhere, NULL);
 	victim_accepts();
 	kept = victim.end;
 	api_end_make(&victim.end, NULL);
-	before = mappings();
+	before = check_mappings("");
 	for (int i = 0; i < CONNECTIONS; i++) {
 		victim_accepts();
 		end_it();
 		check_signal(attacker);
 	}
-	CHECK(mappings() < before + CONNECTIONS);
+	CHECK(check_mappings("") < before + CONNECTIONS);
 	victim_serves_others();
 	REQUIRE_DAT(dat_ep_disconnect(kept.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	check_signal(attacker);

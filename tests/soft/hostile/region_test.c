@@ -249,20 +249,6 @@ static uint64_t pages_used(void)
 	return pages;
 }
 
-/* Returns how often the victim has mapped the file. */
-static int mappings(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
-	int n = 0;
-
-	REQUIRE(maps != NULL);
-	while (fgets(line, sizeof(line), maps))
-		n += strstr(line, "opendat-region-test") != NULL;
-	fclose(maps);
-	return n;
-}
-
 /* Returns true if the kernel makes mappings of that size where future ones are locked. */
 static bool may_lock(uint64_t size)
 {
@@ -284,7 +270,7 @@ static void region_is_not_filled_up_where_memory_is_locked(void)
 	REQUIRE(mlockall(MCL_FUTURE) == 0);
 	for (uint32_t i = 1; i <= 3; i++)
 		write_to_region(i);
-	CHECK_EQ_INT(mappings(), 3);
+	CHECK_EQ_INT(check_mappings("opendat-region-test"), 3);
 	CHECK(pages_used() < 64);
 	attacker_ends();
 	munlockall();
@@ -297,7 +283,7 @@ static void regions_beyond_all_measure_are_not_mapped(void)
 	victim_meets(&plan);
 	for (uint32_t i = 1; i <= 4; i++)
 		write_to_region(i);
-	CHECK_EQ_INT(mappings(), 2);
+	CHECK_EQ_INT(check_mappings("opendat-region-test"), 2);
 	CHECK(pages_used() < 64);
 	attacker_ends();
 }
@@ -341,7 +327,7 @@ static void without_capabilities(bool without)
 static bool write_maps_the_region(void)
 {
 	write_to_region(1);
-	return mappings() == 1;
+	return check_mappings("opendat-region-test") == 1;
 }
 
 static void region_is_copied_if_its_file_is_one_of_very_many(void)
@@ -353,7 +339,7 @@ static void region_is_copied_if_its_file_is_one_of_very_many(void)
 	REQUIRE_SOON(write_maps_the_region());
 	atomic_store(&slow, true);
 	write_to_region(2);
-	CHECK_EQ_INT(mappings(), 1);
+	CHECK_EQ_INT(check_mappings("opendat-region-test"), 1);
 	CHECK(pages_used() < 64);
 	attacker_ends();
 }
@@ -386,7 +372,7 @@ static void regions_are_copied_if_looking_for_the_file_does_not_end(void)
 	atomic_store(&over, false);
 	REQUIRE(pthread_create(&writer, NULL, write_to_regions, NULL) == 0);
 	CHECK_SOON(is_over());
-	CHECK_EQ_INT(mappings(), 0);
+	CHECK_EQ_INT(check_mappings("opendat-region-test"), 0);
 	CHECK(pages_used() < 64);
 	victim_serves_others();
 	attacker_ends();
@@ -458,7 +444,7 @@ static void few_of_very_many_regions_are_mapped(void)
 
 	victim_meets(&plan);
 	execute_all(PAGES);
-	CHECK_EQ_INT(mappings(), MAPPED);
+	CHECK_EQ_INT(check_mappings("opendat-region-test"), MAPPED);
 	CHECK(pages_used() < 64);
 	victim_serves_others();
 	attacker_ends();

@@ -375,3 +375,17 @@ char *cli_text(const char *fmt, ...)
 	va_end(args);
 	return text;
 }
+
+char *cli_raw(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0) {
+		fprintf(stderr, "%s: out of memory\n", cli.name);
+		exit(CLI_FAILED);
+	}
+	va_end(args);
+	return text;
+}

@@ -96,4 +96,7 @@ char *cli_strdup(const char *text);
 /* Returns a malloced text, escaped in the same way; never NULL. */
 char *cli_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Returns a malloced text that is not escaped, for what is written into a file or is a file's name; never NULL. */
+char *cli_raw(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

@@ -166,7 +166,7 @@ static bool may_be_replaced(const char *path)
 /* Writes the text to a file beside the old one, and renames it to the old name. */
 static bool file_replace(const struct confedit *edit, const char *path)
 {
-	char *beside = cli_text("%s.XXXXXX", path);
+	char *beside = cli_raw("%s.XXXXXX", path);
 	int fd = mkostemp(beside, O_CLOEXEC);
 	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool done = file != NULL && rights_keep(path, fd) && text_write(edit, file);

@@ -159,18 +159,6 @@ static char *line_of(char **argv)
 	return line;
 }
 
-/* Returns the text as a line of the file, malloced. cli_text() would escape the line feeds. */
-static char *line_with(const char *before, const char *text)
-{
-	size_t size = strlen(before) + strlen(text) + 2;
-	char *line = malloc(size);
-
-	if (line == NULL)
-		return cli_strdup("\n");
-	snprintf(line, size, "%s%s\n", before, text);
-	return line;
-}
-
 /* Adds a line about a program to the summary, and prints it. */
 static void sum_up(struct certify *c, const char *line, const char *how)
 {
@@ -199,7 +187,7 @@ static char *with_verdict(const struct certify *c, char *how)
 /* Runs a program of OpenDAT, and writes its output. Returns false if the file cannot be written, or no process can be had. */
 static bool run(struct certify *c, char **argv)
 {
-	char *line = line_of(argv), *heading = line_with("\n==== ", line), *how, *end;
+	char *line = line_of(argv), *heading = cli_raw("\n==== %s\n", line), *how, *end;
 	uint64_t begun = now_ms();
 	bool late = false, good;
 	int status;
@@ -231,7 +219,7 @@ static bool run(struct certify *c, char **argv)
 	c->failed += !good;
 	sum_up(c, line, how);
 	free(line);
-	end = line_with("==== ", how);
+	end = cli_raw("==== %s\n", how);
 	good = put(c, end);
 	if (!good)
 		cli_error("certify: %s: %s", c->output, strerror(errno));
@@ -348,7 +336,7 @@ static bool begin(const struct certify *c)
 	if (gmtime_r(&now, &utc) != NULL)
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &utc);
 	line = cli_text("datctl certify%s %s, OpenDAT %s, %s", c->by_20 ? " --api 2.0" : "", c->adapter, PACKAGE_VERSION, when);
-	whole = line_with("", line);
+	whole = cli_raw("%s\n", line);
 	good = put_own(c, whole);
 	free(whole);
 	free(line);

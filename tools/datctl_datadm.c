@@ -52,7 +52,7 @@ static void take(struct confedit *edit, const char *text, bool add)
 			cli_error("%s: is already in %s, in line %zu", e->name, edit->path,
 				  line + 1);
 		else if (add)
-			confedit_add(edit, cli_text("%s", text));
+			confedit_add(edit, cli_strdup(text));
 		else if (there)
 			confedit_remove(edit, line);
 		else

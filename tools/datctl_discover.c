@@ -232,9 +232,9 @@ static void line_merge(struct merge *m, size_t i)
 	if (confedit_parse(&conf, gone ? line + strlen(GONE) : line)) {
 		fate = fate_of(m, conf.entries, &found);
 		if (gone && fate == HERE && found != NULL && !found->listed)
-			confedit_change(&m->edit, i, cli_text("%s", line + strlen(GONE)));
+			confedit_change(&m->edit, i, cli_strdup(line + strlen(GONE)));
 		else if (!gone && fate == AWAY)
-			confedit_change(&m->edit, i, cli_text(GONE "%s", line));
+			confedit_change(&m->edit, i, cli_raw(GONE "%s", line));
 		if (found != NULL)
 			found->listed = true;
 	}

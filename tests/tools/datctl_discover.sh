@@ -195,6 +195,29 @@ a_line_whose_device_is_gone_goes_and_comes_back_with_it()
 	[ "$(wc -l <"$conf")" -eq 2 ] || fails 'there are more lines than before'
 }
 
+# Lines keep their tabs and the bytes of an encoding that is not UTF-8. They are escaped only where they are shown.
+a_line_is_written_as_it_is()
+{
+	local line=$'roce-eth2\tu1.2\tnonthreadsafe\tdefault\tlibdatib.so opendat.1.0 "eth2 0" "" # f\xfcr Zo\xeb'
+	rm -rf "$root"
+	mkdir -p "$root" "$dir/a	tab"
+	printf '%s\n' "$soft0" "$line" >"$conf"
+	cp "$conf" "$dir/before"
+	run ./datctl discover --root "$root" --update "$conf"
+	prints '^\+#gone# roce-eth2\\x09u1.2\\x09.* # f\\xfcr Zo\\xeb$'
+	LC_ALL=C grep -qxF "#gone# $line" "$conf" || fails 'it is not commented out as it was'
+	host_with_roce
+	run ./datctl discover --root "$root" --update "$conf"
+	cmp -s "$conf" "$dir/before" || fails 'it did not come back as it was'
+	echo "$line" >"$dir/provider.conf"
+	echo "$soft0" >"$conf"
+	DAT_OVERRIDE=$conf run ./datctl -a "$dir/provider.conf"
+	exits_with 0
+	cmp -s "$conf" "$dir/before" || fails 'datctl -a has written another line'
+	run ./datctl discover --root "$root" --update "$dir/a	tab/dat.conf"
+	exits_with 0
+}
+
 lines_by_OFEDs_name_of_the_provider_go_and_come_as_well()
 {
 	local cma='OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "eth2 0" ""'
@@ -414,7 +437,8 @@ wrong_usage_exits_with_2()
 tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider each_vlan_of_a_roce_port_gets_a_line \
 	a_bond_gets_one_line_and_each_of_two_ports_its_own two_devices_on_one_interface_get_two_names \
 	what_it_prints_is_a_dat_conf update_adds_what_is_missing_and_keeps_the_rest a_second_update_changes_nothing \
-	a_line_whose_device_is_gone_goes_and_comes_back_with_it lines_by_OFEDs_name_of_the_provider_go_and_come_as_well \
+	a_line_whose_device_is_gone_goes_and_comes_back_with_it a_line_is_written_as_it_is \
+	lines_by_OFEDs_name_of_the_provider_go_and_come_as_well \
 	what_is_no_regular_file_is_left_alone \
 	a_name_that_is_taken_is_not_used_twice \
 	what_a_drop_in_adds_is_not_added_again dry_run_changes_nothing the_file_is_replaced_as_a_whole_and_keeps_its_mode \

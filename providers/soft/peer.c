@@ -638,8 +638,8 @@ static bool peer_lives(struct soft_peer *peer)
 	for (struct soft_socket *s = ia->sockets; s && !lives && !ended; s = s->next) {
 		struct pollfd fd = { .fd = s->fd };
 
-		lives = s->peer == peer && poll(&fd, 1, 0) >= 0 &&
-			!(fd.revents & (POLLHUP | POLLERR | POLLNVAL));
+		/* a call that fails says nothing: a signal interrupts it although it does not wait */
+		lives = s->peer == peer && (poll(&fd, 1, 0) <= 0 || !(fd.revents & (POLLHUP | POLLERR | POLLNVAL)));
 	}
 	datp_unlock(&ia->lock);
 	return lives;

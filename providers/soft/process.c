@@ -38,7 +38,8 @@ static bool lives(int handle)
 {
 	struct pollfd end = { .fd = handle, .events = POLLIN };
 
-	return poll(&end, 1, 0) == 0;
+	/* a call that fails says nothing: a signal interrupts it although it does not wait */
+	return poll(&end, 1, 0) <= 0;
 }
 
 bool soft_process_of(int fd, pid_t pid, struct soft_process *process)

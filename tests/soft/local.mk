@@ -121,6 +121,7 @@ SOFT_API_TESTS = \
 	tests/soft/stop_conn_test \
 	tests/soft/storm_test \
 	tests/soft/unready_test \
+	tests/soft/interrupted_test \
 	tests/soft/withheld_bind_test \
 	tests/soft/withheld_test \
 	tests/soft/strict_test \
@@ -359,6 +360,10 @@ tests_soft_unready_test_LDADD = libapi.la $(HARNESS_LIBS) libdat.la
 tests_soft_withheld_test_SOURCES = tests/soft/withheld_test.c tests/soft/writer.c tests/soft/writer.h
 tests_soft_withheld_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_withheld_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+tests_soft_interrupted_test_SOURCES = tests/soft/interrupted_test.c
+tests_soft_interrupted_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
+tests_soft_interrupted_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
 
 tests_soft_withheld_bind_test_SOURCES = tests/soft/withheld_bind_test.c tests/soft/writer.c tests/soft/writer.h
 tests_soft_withheld_bind_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

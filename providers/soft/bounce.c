@@ -21,8 +21,8 @@
 #include "mr.h"
 #include "peer.h"
 #include "request.h"
+#include "run.h"
 #include "send.h"
-#include "stay.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>

@@ -7,15 +7,14 @@
  * another one.
  *
  * Invariant: a copier accesses nothing but the memory of its peer, its buffer and a mapping of its own of the word that says
- * whether the right is valid; it has no lock. So nothing waits for one that was left behind, which may outlive the adapter: a
- * plugin that has started a copier stays in memory. A peer has at most one that was left behind: as long as that has not ended, the
- * peer does not get another.
+ * whether the right is valid; it has no lock. So nothing waits for one that was left behind, which may outlive the adapter. A peer
+ * has at most one that was left behind: as long as that has not ended, the peer does not get another.
  */
 #define _GNU_SOURCE
 #include "copier.h"
 #include "bound.h"
 #include "peer.h"
-#include "stay.h"
+#include "run.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -112,7 +111,7 @@ static struct soft_copier *start(void)
 	if (!c)
 		return NULL;
 	atomic_store_explicit(&c->refs, 2, memory_order_relaxed);
-	if (soft_stay_and_run(&c->thread, run, c))
+	if (soft_run(&c->thread, run, c) == 0)
 		return c;
 	free(c);
 	return NULL;

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "errand.h"
 #include "bound.h"
-#include "stay.h"
+#include "run.h"
 #include <datp/timer.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -80,9 +80,8 @@ bool soft_errand_leave(struct soft_errand *errand)
 {
 	uint32_t runs = ERRAND_RUNS;
 
-	/* its code has to stay, too */
-	if (!soft_stay() || !atomic_compare_exchange_strong_explicit(&errand->state, &runs, ERRAND_LEFT, memory_order_acq_rel,
-								     memory_order_acquire))
+	if (!atomic_compare_exchange_strong_explicit(&errand->state, &runs, ERRAND_LEFT, memory_order_acq_rel,
+						     memory_order_acquire))
 		return false;
 	pthread_detach(errand->thread);
 	return true;

@@ -12,8 +12,8 @@
  */
 #define _GNU_SOURCE
 #include "foreign.h"
+#include "run.h"
 #include "soft.h"
-#include "stay.h"
 #include "log/limited.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +99,7 @@ static void start(void)
 	datp_unlock(&foreign.lock);
 	if (!more)
 		return;
-	if (soft_stay_and_run(&thread, run, NULL)) {
+	if (soft_run(&thread, run, NULL) == 0) {
 		pthread_detach(thread);
 		return;
 	}

@@ -4,7 +4,8 @@
 noinst_LTLIBRARIES += libsoft_core.la
 plugin_LTLIBRARIES += libdatsoft.la
 libdatsoft_la_SOURCES =
-libdatsoft_la_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -avoid-version -shared
+# it stays in memory: a thread that nobody can wait for may run its code when its last adapter is closed
+libdatsoft_la_LDFLAGS = $(AM_LDFLAGS) $(PLUGIN_RPATH) -module -avoid-version -shared -Wl,-z,nodelete
 libdatsoft_la_LIBADD = libsoft_core.la libdatp.la
 libsoft_core_la_SOURCES = \
 	fence/fence_others.h \
@@ -52,6 +53,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/recv.c providers/soft/recv.h \
 	providers/soft/remap.c providers/soft/remap.h \
 	providers/soft/request.h \
+	providers/soft/run.c providers/soft/run.h \
 	providers/soft/send.c providers/soft/send.h \
 	providers/soft/setup.c providers/soft/setup.h \
 	providers/soft/share.c providers/soft/share.h \
@@ -60,7 +62,6 @@ libsoft_core_la_SOURCES = \
 	providers/soft/soft.h \
 	providers/soft/sparse.c providers/soft/sparse.h \
 	providers/soft/srq.c providers/soft/srq.h \
-	providers/soft/stay.c providers/soft/stay.h \
 	providers/soft/strict.c providers/soft/strict.h \
 	providers/soft/teardown.c \
 	providers/soft/tick.c providers/soft/tick.h \

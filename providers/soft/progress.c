@@ -21,9 +21,9 @@
 #include "owed.h"
 #include "port.h"
 #include "recv.h"
+#include "run.h"
 #include "send.h"
 #include "setup.h"
-#include "stay.h"
 #include "tick.h"
 #include "log/limited.h"
 #include <linux/futex.h>

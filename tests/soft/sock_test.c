@@ -24,7 +24,6 @@
 #include "check.h"
 #include "providers/soft/foreign.h"
 #include "providers/soft/sock.h"
-#include "providers/soft/stay.h"
 
 static struct soft_ia *ia;
 static struct soft_socket *sock;
@@ -336,13 +335,6 @@ static void user_that_a_namespace_does_not_map_is_told_from_others(void)
 }
 
 /* ---- messages that nobody reads */
-
-/* The closers' threads: this program is no plugin, which has to stay in memory for them. */
-bool __wrap_soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg);
-bool __wrap_soft_stay_and_run(pthread_t *thread, void *(*run)(void *), void *arg)
-{
-	return !soft_run(thread, run, arg);
-}
 
 #define UNREAD	 200 /* messages that a socket has */
 #define FEW	 8   /* looks at one */

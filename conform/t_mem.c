@@ -486,18 +486,37 @@ CLAUSE_BARE("LMR_CREATE-10")
 	peer_tell(fd, &word, 1);
 }
 
-/* InfiniBand and iWARP have no privilege for local reads: there a send from such a region succeeds. */
+/* a sends and writes from memory that may only be read. */
+static void want_sources(struct kit_pair *p)
+{
+	struct kit_buf source = kit_buf(SIZE, DAT_MEM_PRIV_LOCAL_READ_FLAG),
+		       target = kit_buf(SIZE, KIT_REMOTE);
+
+	want_send(p, &source, 0, 64);
+	kit_fill(source.mem, 64, 6);
+	MUST_RET(kit_write(p->a.ep, kit_seg(&source, 0, 64), kit_target(&target, 0, 64), 3,
+			   DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+	kit_dto(p->a.request, p->a.ep, 3, DAT_DTO_SUCCESS);
+	CHECK_SOON(kit_filled(target.mem, 64, 6));
+}
+
+/*
+ * LOCAL_READ is enough for a source. InfiniBand and iWARP have no privilege for local reads, so there a send from a region without
+ * it succeeds. That send is the last one, because the connection may end by it.
+ */
 CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 {
 	static const DAT_MEM_PRIV_FLAGS not_written[] = { DAT_MEM_PRIV_NONE_FLAG,
 							  DAT_MEM_PRIV_LOCAL_READ_FLAG };
 	static const char *const ids[] = { "LMR_CREATE-11", "LMR_CREATE-12" };
-	struct kit_buf own = kit_buf(SIZE, KIT_REMOTE), bad, good;
+	struct kit_buf own = kit_buf(SIZE, KIT_REMOTE), bad;
 	struct kit_pair p;
 	DAT_RETURN ret;
 
 	kit_pair(&p, NULL);
 	kit_exchange(&p.a, &p.b);	/* on iWARP b must not be the first to send */
+	ABOUT("LMR_CREATE-12");
+	want_sources(&p);
 	for (int i = 0; i < 2; i++) {
 		ABOUT(ids[i]);
 		bad = kit_buf(SIZE, not_written[i]);
@@ -517,11 +536,6 @@ CLAUSE("LMR_CREATE-11", "LMR_CREATE-12")
 	if (ret != DAT_SUCCESS)
 		CHECK_RET(ret, DAT_PRIVILEGES_VIOLATION);
 	judge_outcome("send without LOCAL_READ: %s", judge_ret_name(ret));
-	/* LOCAL_READ is enough for a send. */
-	if (ret == DAT_SUCCESS)
-		return;
-	good = kit_buf(SIZE, DAT_MEM_PRIV_LOCAL_READ_FLAG);
-	want_send(&p, &good, 0, 64);
 }
 
 CLAUSE_PASSIVE("LMR_CREATE-13")

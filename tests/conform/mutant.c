@@ -137,6 +137,20 @@ static bool breaks_early_send(struct mutant *mutant, struct datp_wrap_call *call
 	return true;
 }
 
+/* Asks for the right of a sink where that of a source is enough: a segment is in the last region without LOCAL_WRITE. */
+static bool refuses_source(const struct mutant *mutant, const struct datp_wrap_call *call)
+{
+	DAT_LMR_CONTEXT unwritable = __atomic_load_n(&mutant->unwritable, __ATOMIC_ACQUIRE);
+
+	if (!unwritable || !((breaks(mutant, "send_needs_write") && call->id == DATP_CALL_ep_post_send) ||
+			     (breaks(mutant, "write_needs_write") && call->id == DATP_CALL_ep_post_rdma_write)))
+		return false;
+	for (DAT_COUNT i = 0; i < (DAT_COUNT)call->arg[1]; i++)
+		if (AT(call, 2, DAT_LMR_TRIPLET)[i].lmr_context == unwritable)
+			return true;
+	return false;
+}
+
 /* Sends and receives have their flags in the fourth argument after the endpoint, RDMA in the fifth. */
 static bool before_post(struct mutant *mutant, struct datp_wrap_call *call)
 {
@@ -147,6 +161,8 @@ static bool before_post(struct mutant *mutant, struct datp_wrap_call *call)
 		return answers_itself(call, ERROR(DAT_INVALID_STATE));
 	if (breaks_early_send(mutant, call))
 		return answers_itself(call, DAT_SUCCESS);
+	if (refuses_source(mutant, call))
+		return answers_itself(call, ERROR(DAT_PRIVILEGES_VIOLATION));
 	if (breaks(mutant, "suppress_ignored"))
 		without = DAT_COMPLETION_SUPPRESS_FLAG;
 	if (breaks(mutant, "unsignalled_unchecked") || breaks(mutant, "mixed_wakes"))
@@ -183,6 +199,15 @@ static bool before_endpoint(struct mutant *mutant, struct datp_wrap_call *call)
 	if (!breaks(mutant, "window_zone_unchecked") || !pz)
 		return true;
 	return passes_changed(mutant, call, 1, (uintptr_t)pz);
+}
+
+/* Memory can be written to locally, although the program has asked for no right or for that to read it. */
+static bool before_region(struct mutant *mutant, struct datp_wrap_call *call)
+{
+	if ((breaks(mutant, "none_is_writable") && call->arg[6] == DAT_MEM_PRIV_NONE_FLAG) ||
+	    (breaks(mutant, "read_is_writable") && call->arg[6] == DAT_MEM_PRIV_LOCAL_READ_FLAG))
+		return passes_changed(mutant, call, 6, call->arg[6] | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	return true;
 }
 
 /* Prints as much as a sanitizer, so that the first summary is not among the last lines. */
@@ -251,6 +276,7 @@ static bool mutant_before(struct datp_wrap *wrap, struct datp_wrap_call *call)
 	case DATP_CALL_ep_post_rdma_write: return before_post(mutant, call);
 	case DATP_CALL_ep_disconnect: return before_disconnect(mutant, call);
 	case DATP_CALL_ep_create: return before_endpoint(mutant, call);
+	case DATP_CALL_lmr_create: return before_region(mutant, call);
 	case DATP_CALL_ia_close:
 		if (breaks(mutant, "close_busy") && call->arg[1] == DAT_CLOSE_GRACEFUL_FLAG)
 			return answers_itself(call, DAT_SUCCESS);
@@ -475,6 +501,8 @@ static void after_memory(struct mutant *mutant, struct datp_wrap_call *call)
 		*AT(call, 9, DAT_RMR_CONTEXT) = 1;
 	if (call->id == DATP_CALL_lmr_create && breaks(mutant, "registered_less") && call->arg[10])
 		*AT(call, 10, DAT_VLEN) = call->arg[4] / 2;
+	if (call->id == DATP_CALL_lmr_create && call->arg[8] && !(call->arg[6] & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		__atomic_store_n(&mutant->unwritable, *AT(call, 8, DAT_LMR_CONTEXT), __ATOMIC_RELEASE);
 }
 
 /* The receives that the endpoint has taken keep one place of the SRQ for good. */

@@ -30,6 +30,7 @@ struct mutant {
 	struct datp_wrap base;
 	char rule[64]; /* the one to break */
 	DAT_RMR_CONTEXT first_context; /* of a bind; atomic */
+	DAT_LMR_CONTEXT unwritable;    /* of the last region without LOCAL_WRITE; atomic */
 	DAT_EP_HANDLE unheard;	       /* accepted, its ESTABLISHED not taken yet; atomic */
 	DAT_EP_HANDLE accepted;	       /* the last one that was accepted; atomic */
 	DAT_PZ_HANDLE window_pz;       /* of the first window; atomic */

@@ -109,6 +109,10 @@ pz_free_busy PZ_FREE-03
 lmr_free_bound LMR_FREE-03
 local_has_key LMR_CREATE-14
 registered_less LMR_CREATE-07
+none_is_writable LMR_CREATE-11
+read_is_writable LMR_CREATE-12
+send_needs_write LMR_CREATE-12
+write_needs_write LMR_CREATE-12
 bind_same_context RMR_BIND-12
 srq_free_used SRQ_FREE-03
 srq_lw_nothing SRQ_LW-05
@@ -176,5 +180,5 @@ tap 'mutants: without a mutant what programs do with shared EVDs and early posts
 mutant none
 tap 'mutants: without a mutant nothing is red' ./datconform --ia none --jobs 6 --patience 20 --timeout 90 \
 	--only 'CNO_*' --only 'EVD_*' --only 'EP_DISC-*' --only 'CR_*' --only 'CONSUMER-5*' \
-	--only CONSUMER-47 --only 'CONSUMER-6[678]'
+	--only CONSUMER-47 --only 'CONSUMER-6[678]' --only 'LMR_CREATE-1[12]'
 tap_end

@@ -199,22 +199,43 @@ bool fault_async_take(struct fault *fault, DAT_EVENT *event)
 
 /* ------------------------------------------------------------------ events */
 
+/* Warns once that a rule does not apply to an endpoint that has one EVD for Receives and requests. */
+static void warn_shared(struct fault *fault, struct fault_rule *rule)
+{
+	bool warned;
+
+	pthread_mutex_lock(&fault->lock);
+	warned = rule->warned;
+	rule->warned = true;
+	pthread_mutex_unlock(&fault->lock);
+	if (!warned)
+		datp_log(2,
+			 "fault: %s: rule \"%s\" does not apply to an endpoint that has one EVD for Receives and requests, because "
+			 "events of DAT 1.2 do not say which of them completes; give the endpoint two EVDs, or write a rule about "
+			 "the call that posts, such as ep_post_send",
+			 fault->base.name, rule->text);
+}
+
 /*
- * Returns whether a completion is one of the target's, by the EVD that it came on. Returns false if
- * the endpoint has one EVD for receives and requests, because the two cannot be distinguished
- * there.
+ * Returns whether a completion is one that the rule is about. In DAT 1.2 the EVD that it came on decides; if the endpoint has one
+ * EVD for Receives and requests, the rule is about none of its completions.
  */
-static bool is_of(struct fault *fault, const DAT_EVENT *event, enum fault_target target)
+static bool is_of(struct fault *fault, const DAT_EVENT *event, struct fault_rule *rule)
 {
 	DAT_EP_HANDLE ep = event->event_data.dto_completion_event_data.ep_handle;
-	uint64_t param[FAULT_PARAM_MAX / sizeof(uint64_t)] = { 0 };
-	uint64_t arg[3] = { (uintptr_t)ep, fault->layout->ep_evds, (uintptr_t)param };
-	DAT_EVD_HANDLE recv, request;
+	DAT_EP_PARAM param;
+	uint64_t arg[3] = { (uintptr_t)ep, DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+			    (uintptr_t)&param };
 
+	if (fault->layout->is_recv)
+		return fault->layout->is_recv(event) == (rule->target == FAULT_RECV);
 	if (datp_wrap_beneath(&fault->base, DATP_CALL_ep_query, arg) != DAT_SUCCESS)
 		return false;
-	fault->layout->evds(param, &recv, &request);
-	return recv != request && event->evd_handle == (target == FAULT_RECV ? recv : request);
+	if (param.recv_evd_handle == param.request_evd_handle) {
+		warn_shared(fault, rule);
+		return false;
+	}
+	return event->evd_handle == (rule->target == FAULT_RECV ? param.recv_evd_handle : param.request_evd_handle);
 }
 
 static void completion_fail(struct fault *fault, DAT_EVENT *event, uint32_t status)
@@ -256,7 +277,7 @@ static void completion(struct fault *fault, DAT_EVENT *event)
 		return;
 	}
 	for (struct fault_rule *rule = fault->rules; rule; rule = rule->next) {
-		if (rule->target == FAULT_CALL || !is_of(fault, event, rule->target) ||
+		if (rule->target == FAULT_CALL || !is_of(fault, event, rule) ||
 		    !fault_rule_fires(fault, rule))
 			continue;
 		if (rule->action == FAULT_DELAY)

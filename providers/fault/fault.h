@@ -34,6 +34,7 @@ struct fault_rule {
 	uint64_t seen, fired;		   /* fault.lock */
 	uint64_t nth, after, every, times; /* 0: not given */
 	uint32_t chance;		   /* of 2^32; 0: not given */
+	bool warned;			   /* that it does not apply to an endpoint. fault.lock */
 };
 
 /* An endpoint with an injected fault; forgotten when it is reset or freed, or when its end is taken (fault_ep_freed). */

@@ -6,6 +6,7 @@
  */
 #ifdef FAULT_API_20
 #include <dat2/udat.h>
+#include <dat2/dat_ib_extensions.h>
 #define LAYOUT fault_layout20
 #define EVENTS_STAY true
 #else
@@ -22,22 +23,29 @@ _Static_assert(offsetof(DAT_EVENT, event_number) == 0 && offsetof(DAT_EVENT, evd
 		       offsetof(DAT_DTO_COMPLETION_EVENT_DATA, status) == 16 &&
 		       sizeof(DAT_DTO_COMPLETION_STATUS) == 4,
 	       "an event begins in the same way in both APIs");
-_Static_assert(sizeof(DAT_EVENT) <= FAULT_PARAM_MAX && sizeof(DAT_EP_PARAM) <= FAULT_PARAM_MAX &&
-		       sizeof(DAT_EVD_PARAM) <= FAULT_PARAM_MAX,
-	       "they have room");
+_Static_assert(sizeof(DAT_EVD_PARAM) <= FAULT_PARAM_MAX, "it has room");
 
 static void no_length(void *event)
 {
 	((DAT_EVENT *)event)->event_data.dto_completion_event_data.transfered_length = 0;
 }
 
-static void evds(const void *ep_param, void **recv, void **request)
+#ifdef FAULT_API_20
+static bool is_recv(const void *event)
 {
-	const DAT_EP_PARAM *param = ep_param;
-
-	*recv = param->recv_evd_handle;
-	*request = param->request_evd_handle;
+	switch ((unsigned int)((const DAT_EVENT *)event)->event_data.dto_completion_event_data.operation) {
+	case DAT_DTO_RECEIVE:
+	case DAT_DTO_RECEIVE_WITH_INVALIDATE:
+	case DAT_IB_DTO_RECV_IMMED:
+	case DAT_IB_DTO_RECV_MSG_IMMED:
+	case DAT_IB_DTO_RECV_UD:
+	case DAT_IB_DTO_RECV_UD_IMMED:
+		return true;
+	default:
+		return false;
+	}
 }
+#endif
 
 static void *cno(const void *evd_param)
 {
@@ -48,8 +56,9 @@ const struct fault_layout LAYOUT = {
 	.connected = DAT_EP_STATE_CONNECTED,
 	.events_stay = EVENTS_STAY,
 	.no_length = no_length,
-	.ep_evds = DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+#ifdef FAULT_API_20
+	.is_recv = is_recv,
+#endif
 	.evd_cno = DAT_EVD_FIELD_CNO,
-	.evds = evds,
 	.cno = cno,
 };

@@ -12,13 +12,14 @@ struct fault_layout {
 	bool events_stay; /* those of a connection whose endpoint is freed stay in their EVD */
 	/* Sets the length in a completion event of a DTO to 0. */
 	void (*no_length)(void *event);
-	/* The masks by which dat_ep_query() returns the EVDs and dat_evd_query() the CNO, and functions that read these results. */
-	uint64_t ep_evds, evd_cno;
-	void (*evds)(const void *ep_param, void **recv, void **request);
+	/* Returns whether a completion event of a DTO is that of a Receive. NULL for DAT 1.2, whose events do not say it. */
+	bool (*is_recv)(const void *event);
+	/* The mask by which dat_evd_query() returns the CNO, and a function that reads the result. */
+	uint64_t evd_cno;
 	void *(*cno)(const void *evd_param);
 };
 
-/* Enough for a DAT_EP_PARAM, a DAT_EVD_PARAM and a DAT_EVENT of either API. */
+/* Enough for a DAT_EVD_PARAM of either API. */
 #define FAULT_PARAM_MAX 512
 
 extern const struct fault_layout fault_layout12, fault_layout20;

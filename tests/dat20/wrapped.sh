@@ -82,6 +82,17 @@ tap 'wrapped: a request fails, and what follows is flushed' tells 'request:statu
 	'sent status 0' 'sent status 8' 'sent status 1'
 tap 'wrapped: the connection is broken then' tells 'request:status=TRANSPORT:nth=2' 'a BROKEN' 'b DISCONNECTED'
 tap 'wrapped: a receive fails' tells 'recv:status=PARTIAL_PACKET:nth=1' 'received status 10' 'received status 1' 'received status 1'
+tap 'wrapped: a receive fails where requests complete on the same EVD' shared tells 'recv:status=TRANSPORT:nth=1' \
+	'sent status 0' 'sent status 0' 'sent status 0' 'received status 8' 'received status 1' 'received status 1'
+tap 'wrapped: a request, too' shared tells 'request:status=TRANSPORT:nth=2' 'sent status 0' 'sent status 8' 'sent status 1'
+tap 'wrapped: and receives do not count as requests' shared tells 'request:status=TRANSPORT:nth=4' "${whole[@]}"
+# The first completion that D20-40 looks at is that of a receive.
+immediate_is_received()
+{
+	adapter base 'recv:status=PARTIAL_PACKET request:status=BAD_RESPONSE'
+	timeout 300 ./datconform --api 2.0 --ia broken --only D20-40 --patience 2 | grep -m 1 '^    got ' | grep -x '    got      10 (0xa)'
+}
+tap 'wrapped: a receive that takes immediate data is a receive' immediate_is_received
 tap 'wrapped: an attempt ends as a rule says' tells 'ep_connect:event=UNREACHABLE' 'a UNREACHABLE'
 tap 'wrapped: an accept ends as a rule says' tells 'cr_accept:event=ACCEPT_COMPLETION_ERROR' 'b ACCEPT_COMPLETION_ERROR'
 tap 'wrapped: an asynchronous error, which the CNO reports' tells 'ep_post_send:async=EP_BROKEN:nth=1' \

@@ -33,6 +33,16 @@ says_rule()
 		grep -q -F 'rule "ia_open:return=INVALID_PARAMETER:nth=1" makes it fail; remove the rule' "$tap_dir/err"
 }
 
+warns_of_shared()
+{
+	adapter soft0 'recv:status=TRANSPORT request:status=TRANSPORT:nth=2'
+	timeout 100 "$story" broken shared >"$tap_dir/out" 2>"$tap_dir/err"
+	cat "$tap_dir/out" "$tap_dir/err"
+	[ "$(cat "$tap_dir/out")" = "$(printf '%s\n' "${whole[@]}")" ] && [ "$(wc -l <"$tap_dir/err")" -eq 2 ] &&
+		grep -q -F 'rule "recv:status=TRANSPORT" does not apply to an endpoint that has one EVD' "$tap_dir/err" &&
+		grep -q -F 'rule "request:status=TRANSPORT:nth=2" does not apply to an endpoint that has one EVD' "$tap_dir/err"
+}
+
 same_seed()
 {
 	local first
@@ -54,6 +64,8 @@ tap 'fault: a completion fails, what follows is flushed, the connection is broke
 	'sent status 0' "sent status 8" 'sent status 1'
 tap 'fault: the program is told that it is broken' tells 'request:status=TRANSPORT:nth=3' 'a BROKEN'
 tap 'fault: a receive fails' tells 'recv:status=TRANSPORT:nth=1' 'received status 8' 'received status 1' 'received status 1'
+tap 'fault: where one EVD is for both, each rule about one of them is warned of once' warns_of_shared
+tap 'fault: and calls fail as elsewhere' shared tells 'ep_post_send:return=INSUFFICIENT_RESOURCES:nth=2' 'post_send DAT_INSUFFICIENT_RESOURCES'
 tap 'fault: the peer is lost' tells 'ep_post_send:lost:nth=1' 'a BROKEN'
 tap 'fault: the connection ends' tells 'ep_post_send:disconnect:nth=1' 'a DISCONNECTED'
 tap 'fault: there is no way to the peer' tells 'ep_connect:event=UNREACHABLE' 'a UNREACHABLE'

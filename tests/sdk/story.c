@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two endpoints of one process connect, three messages go from a to b, and they part; what the
- * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER [freed]. If it is compiled
- * with STORY_API_20, it is a program of DAT 2.0. With `freed` it frees the endpoints before it asks for asynchronous events.
+ * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER [freed|shared]. If it is compiled
+ * with STORY_API_20, it is a program of DAT 2.0. With `freed` it frees the endpoints before it asks for asynchronous events,
+ * with `shared` each endpoint has one EVD for Receives and requests.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -103,12 +104,13 @@ static void completion(DAT_EVD_HANDLE evd, const char *who)
 		       (int)event.event_data.dto_completion_event_data.status);
 }
 
-static bool make(struct end *end)
+static bool make(struct end *end, bool shared)
 {
-	return did("evd_create",
-		   dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->recv)) &&
-	       did("evd_create",
-		   dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->request)) &&
+	if (!did("evd_create", dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->recv)))
+		return false;
+	end->request = end->recv;
+	return (shared || did("evd_create",
+			      dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->request))) &&
 	       did("evd_create", dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
 						&end->connect)) &&
 	       did("ep_create",
@@ -206,8 +208,9 @@ int main(int argc, char **argv)
 	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 	DAT_RETURN ret;
+	bool freed = argc == 3 && !strcmp(argv[2], "freed"), shared = argc == 3 && !strcmp(argv[2], "shared");
 
-	if (argc < 2 || argc > 3 || !open_all(argv[1], &qual, &attr) || !make(&a) || !make(&b))
+	if (argc < 2 || argc > 3 || !open_all(argv[1], &qual, &attr) || !make(&a, shared) || !make(&b, shared))
 		return 1;
 	if (join(&a, &b, qual, attr.ia_address_ptr)) {
 		talk(&a, &b);
@@ -220,7 +223,7 @@ int main(int argc, char **argv)
 	/* programs compare the whole value */
 	if (ret != EMPTY)
 		printf("evd_dequeue returns 0x%x\n", (unsigned int)ret);
-	if (argc == 3) {
+	if (freed) {
 		did("ep_free", dat_ep_free(a.ep));
 		did("ep_free", dat_ep_free(b.ep));
 	}

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034	# whoever sources this reads the variables
 # SPDX-License-Identifier: BSD-2-Clause
 # What the tests of the wrappers have in common: a dat.conf of their own, TAP, and the story that a program tells of an adapter.
-# `story` is the program, tests/sdk/story or that for DAT 2.0.
+# `story` is the program, tests/sdk/story or that for DAT 2.0, and `mode` its second argument, if it is set.
 : "${top_srcdir:=.}"
 [ -n "${tap_dir-}" ] || . "$top_srcdir/tests/harness/tap.sh"
 unset DAT_DBG_TYPE DAT_DBG_DEST DAT_LOG
@@ -9,6 +9,7 @@ libs=$PWD/.libs
 conf=$tap_dir/dat.conf
 text=$tap_dir/trace.txt
 story=tests/sdk/story
+mode=
 export DAT_OVERRIDE=$conf
 
 # line NAME LIBRARY PARAMS: a line for 1.2, which programs of 2.0 see as well if the adapter beneath serves them
@@ -29,7 +30,7 @@ whole=('a ESTABLISHED' 'b ESTABLISHED' 'sent status 0' 'sent status 0' 'sent sta
 has_lines()
 {
 	local told wanted
-	told=$(timeout 100 "$story" "$1" 2>&1)
+	told=$(timeout 100 "$story" "$1" ${mode:+"$mode"} 2>&1)
 	shift
 	wanted=$(printf '%s\n' "$@")
 	echo "$told"
@@ -40,7 +41,10 @@ has_lines()
 is_whole()
 {
 	local told
-	told=$(timeout 100 "$story" "$1" 2>&1)
+	told=$(timeout 100 "$story" "$1" ${mode:+"$mode"} 2>&1)
 	echo "$told"
 	[ "$told" = "$(printf '%s\n' "${whole[@]}")" ]
 }
+
+# shared COMMAND...: in the story, each endpoint has one EVD for receives and requests
+shared() { mode=shared "$@"; }

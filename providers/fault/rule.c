@@ -11,6 +11,7 @@
  * lists what is allowed.
  */
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,11 +234,25 @@ static bool parse_action(struct fault_rule *rule, const char *action, const char
 	return false;
 }
 
+/* Parses a probability above 0, with a point in every locale of the program. */
+static bool probability(const char *text, uint32_t *chance)
+{
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	char *end;
+	double p;
+
+	if (!c)
+		return false;
+	p = strtod_l(text, &end, c);
+	freelocale(c);
+	if (end == text || *end || !(p > 0 && p <= 1))
+		return false;
+	*chance = (uint32_t)(p * 4294967295.0);
+	return *chance;
+}
+
 static bool parse_when(struct fault_rule *rule, const char *when, const char *text)
 {
-	double p;
-	char *end;
-
 	if (!strncmp(when, "nth=", 4) && number(when + 4, &rule->nth))
 		return true;
 	if (!strncmp(when, "after=", 6) && number(when + 6, &rule->after))
@@ -246,12 +261,8 @@ static bool parse_when(struct fault_rule *rule, const char *when, const char *te
 		return true;
 	if (!strncmp(when, "times=", 6) && number(when + 6, &rule->times))
 		return true;
-	if (!strncmp(when, "p=", 2)) {
-		p = strtod(when + 2, &end);
-		rule->chance = (uint32_t)(p * 4294967295.0);
-		if (end != when + 2 && !*end && p > 0 && p <= 1 && rule->chance)
-			return true;
-	}
+	if (!strncmp(when, "p=", 2) && probability(when + 2, &rule->chance))
+		return true;
 	datp_wrap_refuse(
 		"rule \"%s\": \"%s\" is not a condition; the conditions are nth=N, after=N, "
 		"every=N, times=N and p=0.01, with N from 1",
@@ -299,6 +310,12 @@ free_rule:
 	return ok;
 }
 
+static bool script_refuse(const char *file)
+{
+	datp_wrap_refuse("script %s cannot be read: %s; name another", file, strerror(errno));
+	return false;
+}
+
 /* Reads the rules of a file. Blanks and line ends separate them; a comment reaches from a # to the end of its line. */
 static bool script_parse(struct fault *fault, const char *file)
 {
@@ -307,17 +324,16 @@ static bool script_parse(struct fault *fault, const char *file)
 	size_t size = 0;
 	bool ok = true;
 
-	if (!stream) {
-		datp_wrap_refuse("script %s cannot be read: %s; name another", file,
-				 strerror(errno));
-		return false;
-	}
+	if (!stream)
+		return script_refuse(file);
 	while (ok && getline(&line, &size, stream) >= 0) {
 		line[strcspn(line, "#\n")] = '\0';
 		rest = line;
 		while (ok && (word = strtok_r(rest, " \t\r", &rest)))
 			ok = rule_parse(fault, word);
 	}
+	if (ok && !feof(stream)) /* a directory, a failing device, or no memory for the line */
+		ok = script_refuse(file);
 	free(line);
 	fclose(stream);
 	return ok;

@@ -43,6 +43,20 @@ warns_of_shared()
 		grep -q -F 'rule "request:status=TRANSPORT:nth=2" does not apply to an endpoint that has one EVD' "$tap_dir/err"
 }
 
+# The program has a locale in which a number has a comma
+with_comma()
+{
+	adapter soft0 'ep_create:return=INSUFFICIENT_RESOURCES:p=1.0'
+	LOCPATH=$tap_dir LC_ALL=comma has_lines broken 'ep_create DAT_INSUFFICIENT_RESOURCES'
+}
+
+has_comma()
+{
+	printf 'LC_NUMERIC\ndecimal_point ","\nthousands_sep ""\ngrouping -1\nEND LC_NUMERIC\n' >"$tap_dir/comma.src"
+	localedef -c -i "$tap_dir/comma.src" -f ANSI_X3.4-1968 "$tap_dir/comma" 2>"$tap_dir/localedef"
+	[ "$(LOCPATH=$tap_dir LC_ALL=comma env printf %.1f 1)" = 1,0 ]
+}
+
 same_seed()
 {
 	local first
@@ -98,6 +112,14 @@ tap 'fault: an empty queue is reported as any other' eval \
 	"! tells 'evd_dequeue:return=QUEUE_EMPTY' 'evd_dequeue returns 0x800d0000' && tells 'evd_dequeue:return=INVALID_STATE' 'evd_dequeue returns 0x80070000'"
 tap 'fault: a wait for a CNO takes its time' tells 'cno_wait:delay=20' "${whole[@]}"
 tap 'fault: the same seed gives the same story' same_seed
+if has_comma; then
+	tap 'fault: a probability has a point in every locale' with_comma
+else
+	tap_skip 'fault: a probability has a point in every locale' "localedef makes no locale: $(tail -n 1 "$tap_dir/localedef")"
+fi
+tap 'fault: a probability with a comma is refused' refuses 'ep_create:delay=1:p=0,5' '"p=0" is not a condition'
+tap 'fault: a probability above 1 is refused' refuses 'ep_create:delay=1:p=1.5' '"p=1.5" is not a condition'
+tap 'fault: a number that is none is no probability' refuses 'ep_create:delay=1:p=nan' '"p=nan" is not a condition'
 tap 'fault: what the standard does not allow is refused' refuses 'evd_dequeue:return=INSUFFICIENT_RESOURCES' \
 	'does not allow INSUFFICIENT_RESOURCES there; allowed are: .*QUEUE_EMPTY'
 tap 'fault: an unknown status is refused' refuses 'request:status=FLUSHED' 'does not allow FLUSHED there; allowed are TRANSPORT'
@@ -106,5 +128,6 @@ tap 'fault: an error of an EVD is not that of an endpoint' refuses 'ep_post_send
 tap 'fault: an unknown call is refused' refuses 'ep_explode:delay=1' 'is neither a rule nor an option; write TARGET:ACTION'
 tap 'fault: an action in the wrong place is refused' refuses 'pz_create:lost' 'is not possible there; the actions are'
 tap 'fault: a time that is none is refused' refuses 'ep_create:delay=1:nth=0' 'is not a condition; the conditions are nth=N'
+tap 'fault: a script that is a directory is refused' refuses "script=$tap_dir" "script $tap_dir cannot be read: Is a directory; name another"
 tap 'fault: a script that is not there is refused' refuses 'script=/no/such/file' 'cannot be read: .*; name another'
 tap_end

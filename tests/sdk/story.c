@@ -5,6 +5,7 @@
  * with STORY_API_20, it is a program of DAT 2.0. With `freed` it frees the endpoints before it asks for asynchronous events,
  * with `shared` each endpoint has one EVD for Receives and requests.
  */
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,7 @@ int main(int argc, char **argv)
 	DAT_RETURN ret;
 	bool freed = argc == 3 && !strcmp(argv[2], "freed"), shared = argc == 3 && !strcmp(argv[2], "shared");
 
+	setlocale(LC_ALL, "");
 	if (argc < 2 || argc > 3 || !open_all(argv[1], &qual, &attr) || !make(&a, shared) || !make(&b, shared))
 		return 1;
 	if (join(&a, &b, qual, attr.ia_address_ptr)) {

@@ -121,6 +121,28 @@ static DAT_EP_HANDLE endpoint_of(struct fault *fault, const struct datp_wrap_cal
 	return param.local_ep_handle;
 }
 
+static bool has_completions(struct fault *fault, DAT_HANDLE evd)
+{
+	uint64_t param[FAULT_PARAM_MAX / sizeof(uint64_t)] = { 0 };
+	uint64_t query[3] = { (uintptr_t)evd, fault->layout->evd_flags, (uintptr_t)param };
+
+	return datp_wrap_beneath(&fault->base, DATP_CALL_evd_query, query) == DAT_SUCCESS &&
+	       fault->layout->has_completions(param);
+}
+
+/*
+ * Returns the value by which the call reports this type. Programs compare the whole value of an empty queue and of a wait that has
+ * timed out, so it has the class only where libdatp sets it, too.
+ */
+static DAT_RETURN value_of(struct fault *fault, const struct datp_wrap_call *call, uint32_t type)
+{
+	bool bare = type == DAT_QUEUE_EMPTY;
+
+	if (fault->layout->completions_bare && is_wait(call) && (bare || type == DAT_TIMEOUT_EXPIRED))
+		bare = has_completions(fault, (DAT_HANDLE)(uintptr_t)call->arg[0]);
+	return (DAT_RETURN)(bare ? type : DAT_CLASS_ERROR | type);
+}
+
 /* Returns false if the call is not made. */
 static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp_wrap_call *call)
 {
@@ -128,10 +150,7 @@ static bool rule_apply(struct fault *fault, struct fault_rule *rule, struct datp
 
 	switch (rule->action) {
 	case FAULT_RETURN:
-		/* as libdatp returns it: an empty queue is not an error */
-		call->ret = rule->value == DAT_QUEUE_EMPTY ?
-				    DAT_QUEUE_EMPTY :
-				    (DAT_RETURN)(DAT_CLASS_ERROR | rule->value);
+		call->ret = value_of(fault, call, rule->value);
 		return false;
 	case FAULT_DELAY:
 		fault_nap(rule->value);

@@ -9,10 +9,12 @@
 #include <dat2/dat_ib_extensions.h>
 #define LAYOUT fault_layout20
 #define EVENTS_STAY true
+#define COMPLETIONS_BARE true
 #else
 #include <dat/udat.h>
 #define LAYOUT fault_layout12
 #define EVENTS_STAY false
+#define COMPLETIONS_BARE false
 #endif
 
 #include "layout.h"
@@ -52,6 +54,11 @@ static void *cno(const void *evd_param)
 	return ((const DAT_EVD_PARAM *)evd_param)->cno_handle;
 }
 
+static bool has_completions(const void *evd_param)
+{
+	return ((const DAT_EVD_PARAM *)evd_param)->evd_flags & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+}
+
 const struct fault_layout LAYOUT = {
 	.connected = DAT_EP_STATE_CONNECTED,
 	.events_stay = EVENTS_STAY,
@@ -60,5 +67,8 @@ const struct fault_layout LAYOUT = {
 	.is_recv = is_recv,
 #endif
 	.evd_cno = DAT_EVD_FIELD_CNO,
+	.evd_flags = DAT_EVD_FIELD_EVD_FLAGS,
 	.cno = cno,
+	.has_completions = has_completions,
+	.completions_bare = COMPLETIONS_BARE,
 };

@@ -14,9 +14,12 @@ struct fault_layout {
 	void (*no_length)(void *event);
 	/* Returns whether a completion event of a DTO is that of a Receive. NULL for DAT 1.2, whose events do not say it. */
 	bool (*is_recv)(const void *event);
-	/* The mask by which dat_evd_query() returns the CNO, and a function that reads the result. */
-	uint64_t evd_cno;
+	/* The masks by which dat_evd_query() returns the CNO and the flags, and functions that read the result. */
+	uint64_t evd_cno, evd_flags;
 	void *(*cno)(const void *evd_param);
+	bool (*has_completions)(const void *evd_param);
+	/* An empty EVD and a timeout are reported without the class if the EVD has completions, and with it if not. */
+	bool completions_bare;
 };
 
 /* Enough for a DAT_EVD_PARAM of either API. */

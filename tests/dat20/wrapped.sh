@@ -78,6 +78,7 @@ tap 'wrapped: an adapter that wraps itself is refused' opens_not self 'DUTY-16: 
 
 tap 'wrapped: faults without rules change nothing' tells '' "${whole[@]}"
 tap 'wrapped: a call returns what a rule says' tells 'ep_create:return=INSUFFICIENT_RESOURCES:nth=2' 'ep_create DAT_INSUFFICIENT_RESOURCES'
+tap 'wrapped: an empty queue and a timeout have the value of a real one' same_values base
 tap 'wrapped: a request fails, and what follows is flushed' tells 'request:status=TRANSPORT:nth=2' \
 	'sent status 0' 'sent status 8' 'sent status 1'
 tap 'wrapped: the connection is broken then' tells 'request:status=TRANSPORT:nth=2' 'a BROKEN' 'b DISCONNECTED'

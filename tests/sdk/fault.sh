@@ -110,6 +110,7 @@ tap 'fault: an adapter closes the second time' tells 'ia_close:return=INSUFFICIE
 tap 'fault: a CNO is not to be had' tells 'cno_create:return=INSUFFICIENT_RESOURCES' 'cno_create DAT_INSUFFICIENT_RESOURCES'
 tap 'fault: an empty queue is reported as any other' eval \
 	"! tells 'evd_dequeue:return=QUEUE_EMPTY' 'evd_dequeue returns 0x800d0000' && tells 'evd_dequeue:return=INVALID_STATE' 'evd_dequeue returns 0x80070000'"
+tap 'fault: an empty queue and a timeout have the value of a real one' same_values soft0
 tap 'fault: a wait for a CNO takes its time' tells 'cno_wait:delay=20' "${whole[@]}"
 tap 'fault: the same seed gives the same story' same_seed
 if has_comma; then

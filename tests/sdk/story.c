@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two endpoints of one process connect, three messages go from a to b, and they part; what the
- * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER [freed|shared]. If it is compiled
+ * program gets to know goes to stdout, one line for each event. Usage: story ADAPTER [freed|shared|empty]. If it is compiled
  * with STORY_API_20, it is a program of DAT 2.0. With `freed` it frees the endpoints before it asks for asynchronous events,
- * with `shared` each endpoint has one EVD for Receives and requests.
+ * with `shared` each endpoint has one EVD for Receives and requests, and with `empty` it prints only what calls return where there
+ * is no event.
  */
 #include <locale.h>
 #include <stdbool.h>
@@ -202,6 +203,24 @@ static void tell_async(const struct end *a)
 	}
 }
 
+/* Prints whole values, because programs compare them. */
+static void tell_empty(const struct end *a)
+{
+	const struct {
+		const char *of;
+		DAT_EVD_HANDLE evd;
+	} evds[] = { { "completions", a->request }, { "connections", a->connect }, { "requests", cr_evd }, { "errors", async } };
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	for (int i = 0; i < 4; i++) {
+		printf("dat_evd_wait for %s 0x%x\n", evds[i].of, (unsigned int)dat_evd_wait(evds[i].evd, 1000, 1, &event, &more));
+		printf("dat_evd_dequeue of %s 0x%x\n", evds[i].of, (unsigned int)dat_evd_dequeue(evds[i].evd, &event));
+	}
+	printf("dat_cno_wait 0x%x\n", (unsigned int)dat_cno_wait(cno, 1000, &evd));
+}
+
 int main(int argc, char **argv)
 {
 	struct end a, b;
@@ -209,12 +228,15 @@ int main(int argc, char **argv)
 	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 	DAT_RETURN ret;
-	bool freed = argc == 3 && !strcmp(argv[2], "freed"), shared = argc == 3 && !strcmp(argv[2], "shared");
+	const char *mode = argc == 3 ? argv[2] : "";
+	bool shared = !strcmp(mode, "shared");
 
 	setlocale(LC_ALL, "");
 	if (argc < 2 || argc > 3 || !open_all(argv[1], &qual, &attr) || !make(&a, shared) || !make(&b, shared))
 		return 1;
-	if (join(&a, &b, qual, attr.ia_address_ptr)) {
+	if (!strcmp(mode, "empty")) {
+		tell_empty(&a);
+	} else if (join(&a, &b, qual, attr.ia_address_ptr)) {
 		talk(&a, &b);
 		did("ep_disconnect", dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
 		conn(&a, "a");
@@ -225,7 +247,7 @@ int main(int argc, char **argv)
 	/* programs compare the whole value */
 	if (ret != EMPTY)
 		printf("evd_dequeue returns 0x%x\n", (unsigned int)ret);
-	if (freed) {
+	if (!strcmp(mode, "freed")) {
 		did("ep_free", dat_ep_free(a.ep));
 		did("ep_free", dat_ep_free(b.ep));
 	}

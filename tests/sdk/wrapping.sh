@@ -46,5 +46,13 @@ is_whole()
 	[ "$told" = "$(printf '%s\n' "${whole[@]}")" ]
 }
 
+# same_values BENEATH: the whole values of an empty queue and of waits that time out are the same, whether they are real or injected
+same_values()
+{
+	adapter "$1" 'evd_wait:return=TIMEOUT_EXPIRED evd_dequeue:return=QUEUE_EMPTY cno_wait:return=QUEUE_EMPTY'
+	timeout 100 "$story" "$1" empty >"$tap_dir/real" && timeout 100 "$story" broken empty >"$tap_dir/injected" || return 1
+	grep -c '^dat_evd_wait .* 0x' "$tap_dir/real" && diff "$tap_dir/real" "$tap_dir/injected"
+}
+
 # shared COMMAND...: in the story, each endpoint has one EVD for receives and requests
 shared() { mode=shared "$@"; }

@@ -597,6 +597,10 @@ static enum datp_err mutant_open(struct datp_wrap *wrap, const char *params)
 
 	snprintf(mutant->rule, sizeof(mutant->rule), "%s", params);
 	pthread_mutex_init(&mutant->lock, NULL);
+	if (breaks(mutant, "open_crash"))
+		abort();
+	if (breaks(mutant, "open_hang"))
+		pause();
 	return DATP_OK;
 }
 

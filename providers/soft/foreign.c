@@ -4,7 +4,8 @@
  * process that closes a file last may wait for as long as the sender likes: a TCP socket may linger (SO_LINGER), and a file system
  * that the sender serves may not answer. The kernel also closes the descriptors in messages that nobody has received, when their
  * socket is closed, and those for which a receiver has no room. So the service thread and the threads of the program close only a
- * memfd, or a socket without unread descriptors. Closers, threads that have no lock and that nobody waits for, close all others.
+ * memfd with little memory, or a socket without unread descriptors. Closers, threads that have no lock and that nobody waits for,
+ * close all others.
  *
  * Invariant: only this file closes a descriptor that came over a socket, or the last descriptor of a socket that has been
  * connected to another process. Each of these is closed at some time, however many wait. The number of closers is limited, and so
@@ -18,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@
 #define MUCH	(FULL + SOFT_FOREIGN_MOST) /* honest processes do not send so many, one with each connection */
 #define BITS	64u
 #define WORDS	((1u << 20) / BITS) /* for as many descriptors as the kernel lets a process have, unless fs.nr_open is raised */
+#define LIGHT	((64 << 20) / 512) /* the blocks of memory that are freed in a few milliseconds */
 #define NAPS	20
 #define NAP_NS	250000
 
@@ -129,10 +132,15 @@ static void close_later(int fd)
 	start();
 }
 
-/* Only a memfd has seals, and nothing can hold up its close; the question is answered without its file system. */
+/*
+ * Only a memfd has seals, and nothing can hold up its close; the question is answered without its file system. But its close takes
+ * long if it frees much memory.
+ */
 static bool closes_at_once(int fd)
 {
-	return fcntl(fd, F_GET_SEALS) >= 0;
+	struct stat st;
+
+	return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &st) == 0 && st.st_blocks <= LIGHT;
 }
 
 void soft_foreign_close(int fd)

@@ -8,7 +8,7 @@
 
 #define SOFT_FOREIGN_MOST 253 /* the kernel passes no more descriptors with one message */
 
-/* Closes a descriptor that came with a message, whatever it is, without waiting for that. Any thread. */
+/* Closes a descriptor that came with a message, whatever it is, or of a peer's file, without waiting for that. Any thread. */
 void soft_foreign_close(int fd);
 /* Returns the first descriptor that came with a message, or -1 if none came, and closes the others. */
 int soft_foreign_take(struct msghdr *hdr);

@@ -33,6 +33,7 @@
 #include "sparse.h"
 #include "srq.h"
 #include "tick.h"
+#include "unmap.h"
 #include "providers/common/base/notify.h"
 #include "providers/common/base/pause.h"
 #include <arpa/inet.h>
@@ -117,6 +118,7 @@ static void fork_child(void)
 	pthread_mutex_init(&soft.lock, NULL);
 	soft_convert_forked();
 	soft_foreign_forked();
+	soft_unmap_forked();
 }
 
 static void watch_forks(void)

@@ -66,6 +66,7 @@ libsoft_core_la_SOURCES = \
 	providers/soft/teardown.c \
 	providers/soft/tick.c providers/soft/tick.h \
 	providers/soft/place.c providers/soft/place.h \
+	providers/soft/unmap.c providers/soft/unmap.h \
 	providers/soft/unready.c providers/soft/unready.h \
 	providers/soft/withheld.c providers/soft/withheld.h \
 	providers/soft/window.c providers/soft/window.h \

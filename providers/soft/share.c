@@ -14,6 +14,7 @@
 #include "share.h"
 #include "convert.h"
 #include "find.h"
+#include "foreign.h"
 #include "mr.h"
 #include "tick.h"
 #include "providers/common/base/cancel.h"
@@ -76,15 +77,15 @@ static bool share_map(struct soft_peer *peer, struct soft_share *share, int fd, 
 		return false;
 	block = st.st_blksize > 0 ? (uint64_t)st.st_blksize : 4096; /* huge pages are mapped whole */
 	before = offset & (block - 1);
-	share->map_len = (share->len + before + block - 1) & ~(block - 1);
-	if (!room_take(peer, share->map_len))
+	share->map.len = (share->len + before + block - 1) & ~(block - 1);
+	if (!room_take(peer, share->map.len))
 		return false;
-	share->map = map_unlocked(share->map_len, PROT_READ | (share->writable ? PROT_WRITE : 0), fd, (off_t)(offset - before));
-	if (share->map == MAP_FAILED) {
-		room_give(peer, share->map_len);
+	share->map.at = map_unlocked(share->map.len, PROT_READ | (share->writable ? PROT_WRITE : 0), fd, (off_t)(offset - before));
+	if (share->map.at == MAP_FAILED) {
+		room_give(peer, share->map.len);
 		return false;
 	}
-	share->at = (unsigned char *)share->map + before;
+	share->at = (unsigned char *)share->map.at + before;
 	return true;
 }
 
@@ -104,7 +105,7 @@ static bool share_find(struct soft_peer *peer, struct soft_share *share)
 	end = soft_find(peer, &sought, &fd, &offset);
 	if (end == SOFT_FOUND) {
 		(void)share_map(peer, share, fd, offset);
-		close(fd);
+		soft_foreign_close(fd);
 	}
 	cancel_restore(&own);
 	return end != SOFT_FIND_LATER;
@@ -141,8 +142,9 @@ static struct soft_share *share_new(struct soft_peer *peer, uint32_t context)
 static void share_delete(struct soft_ia *ia, struct soft_share *share)
 {
 	if (share->at)
-		munmap(share->map, share->map_len);
-	free(share);
+		soft_unmap_later(&share->map);
+	else
+		free(share);
 	atomic_fetch_sub_explicit(&ia->shares, 1, memory_order_relaxed);
 }
 
@@ -207,7 +209,7 @@ static struct soft_share *share_get(struct soft_peer *peer, uint32_t context)
 	datp_unlock(&peer->share_lock);
 	if (!other)
 		return share;
-	room_give(peer, share->at ? share->map_len : 0);
+	room_give(peer, share->at ? share->map.len : 0);
 	share_delete(peer->ia, share);
 	return other;
 }
@@ -407,7 +409,7 @@ static bool shares_take_dead(struct soft_ia *ia, struct soft_peer *peer, struct 
 	while ((share = dead)) {
 		dead = share->out;
 		if (ended) {
-			room_give(peer, share->at ? share->map_len : 0);
+			room_give(peer, share->at ? share->map.len : 0);
 			share->out = *taken;
 			*taken = share;
 		} else {

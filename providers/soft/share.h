@@ -4,10 +4,12 @@
 #define SOFT_SHARE_H
 
 #include "soft.h"
+#include "unmap.h"
 #include "xfer.h"
 
 /* A region that was mapped, or that could not be. Constant except `next`, `out` and `users`. */
 struct soft_share {
+	struct soft_unmap map;		 /* what is mapped here, if `at` is not NULL */
 	struct soft_share *_Atomic next; /* written under share_lock */
 	struct soft_share *out;		 /* in the list of those that were taken out. Of the thread that has done that */
 	_Atomic uint32_t users;	 /* copies that are running; only with share_lock does one more begin */
@@ -15,8 +17,6 @@ struct soft_share {
 	uint64_t addr, len; /* in the peer's address space */
 	bool writable;
 	unsigned char *at; /* where `addr` is mapped here; NULL if it cannot be accessed */
-	void *map;
-	size_t map_len;
 };
 
 /* A list of a peer's buffers at the addresses where they are mapped here, with references to those mappings. */

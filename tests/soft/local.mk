@@ -122,6 +122,7 @@ SOFT_API_TESTS = \
 	tests/soft/storm_test \
 	tests/soft/unready_test \
 	tests/soft/interrupted_test \
+	tests/soft/unmap_test \
 	tests/soft/withheld_bind_test \
 	tests/soft/withheld_test \
 	tests/soft/strict_test \
@@ -364,6 +365,12 @@ tests_soft_withheld_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HAR
 tests_soft_interrupted_test_SOURCES = tests/soft/interrupted_test.c
 tests_soft_interrupted_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api
 tests_soft_interrupted_test_LDADD = libapi.la libsoft_core.la libdatp_core.la $(HARNESS_LIBS) libdat.la
+
+# its munmap() and close() interpose the C library's
+tests_soft_unmap_test_SOURCES = tests/soft/unmap_test.c
+tests_soft_unmap_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS)
+tests_soft_unmap_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -Wl,--wrap=soft_run
+tests_soft_unmap_test_LDADD = libsoft_core.la libdatp_core.la $(HARNESS_LIBS)
 
 tests_soft_withheld_bind_test_SOURCES = tests/soft/withheld_bind_test.c tests/soft/writer.c tests/soft/writer.h
 tests_soft_withheld_bind_test_CPPFLAGS = $(SOFT_TEST_CPPFLAGS) -I$(top_srcdir)/tests/api

@@ -687,28 +687,35 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
+/* A mapping that is not needed any more is ended by a thread of its own. */
+static void teardown(void)
+{
+	api_close();
+	CHECK_SOON(!mapped());
+}
+
 static const struct check_suite bounced = { .name = "memory that both can map, by the bounce path",
 					    .init = use_bounce,
 					    .setup = with_one_segment,
-					    .teardown = api_close,
+					    .teardown = teardown,
 					    .tests = bounced_tests };
 
 static const struct check_suite bounced_lists = { .name = "lists for memory that both can map, by the bounce path",
 						  .init = use_bounce,
 						  .setup = with_lists,
-						  .teardown = api_close,
+						  .teardown = teardown,
 						  .tests = bounced_tests };
 
 static const struct check_suite lists = { .name = "lists for memory that both can map",
 					  .init = use_soft_as_anybody,
 					  .setup = with_lists,
-					  .teardown = api_close,
+					  .teardown = teardown,
 					  .tests = lists_tests };
 
 static const struct check_suite share = { .name = "memory that both can map",
 					  .init = use_soft_as_anybody,
 					  .setup = with_one_segment,
-					  .teardown = api_close,
+					  .teardown = teardown,
 					  .tests = tests };
 
 CHECK_SUITES(&bounced, &bounced_lists, &lists, &share);

@@ -637,6 +637,8 @@ static void teardown(void)
 	atomic_store(&searches_take_long, false);
 	without_capabilities(false);
 	api_close();
+	/* a thread of its own ends the mappings */
+	CHECK_SOON(check_mappings("opendat-region-test") == 0);
 }
 
 static const struct check_test tests[] = { CHECK_TEST(region_is_not_filled_up_where_memory_is_locked),

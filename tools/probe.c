@@ -24,6 +24,7 @@
 #include "probe.h"
 
 #define KEPT 16384 /* bytes kept of each stream; the rest is read and dropped */
+#define CHUNK 4096 /* bytes read at a time */
 
 enum stream { REPORT, SAID, STREAMS };
 
@@ -52,7 +53,7 @@ void probe_say(const char *key, const char *fmt, ...)
 		_exit(1);
 }
 
-__attribute__((noreturn)) static void child(probe_body *body, void *arg, const int fds[STREAMS],
+__attribute__((noreturn)) static void child(probe_body *body, void *arg, int pipes[STREAMS][2],
 					    pid_t parent)
 {
 	const struct rlimit no_core = { 0, 0 };
@@ -65,9 +66,12 @@ __attribute__((noreturn)) static void child(probe_body *body, void *arg, const i
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
-	dup2(fds[SAID], STDOUT_FILENO);
-	dup2(fds[SAID], STDERR_FILENO);
-	report_fd = fds[REPORT];
+	dup2(pipes[SAID][1], STDOUT_FILENO);
+	dup2(pipes[SAID][1], STDERR_FILENO);
+	report_fd = pipes[REPORT][1];
+	/* so that what it starts, and nobody hears any more, ends when it writes */
+	for (int i = 0; i < STREAMS; i++)
+		close(pipes[i][0]);
 	body(arg);
 	fflush(NULL);
 	_exit(0);
@@ -75,7 +79,7 @@ __attribute__((noreturn)) static void child(probe_body *body, void *arg, const i
 
 static bool take(int fd, struct buffer *buffer)
 {
-	char chunk[4096];
+	char chunk[CHUNK];
 	ssize_t n = read(fd, chunk, sizeof(chunk));
 
 	if (n < 0)
@@ -100,18 +104,27 @@ static int milliseconds_until(const struct timespec *end)
 	return left < 0 ? 0 : (int)left;
 }
 
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
 /*
  * Reads both streams until the child has closed them. A process that the child started may keep
  * them open longer: `over` says that the child itself has ended; then only what is already in the
- * streams is read.
+ * streams is read, and no more of it than is kept, because such a process may write without pause.
+ * So may the child, so the time is looked at whether there is something to read or not.
+ *
+ * Returns false if the child has not ended in time.
  */
 static bool listen_to(const int fds[STREAMS], struct buffer buffers[STREAMS], pid_t pid,
 		      unsigned int seconds)
 {
 	struct pollfd polled[STREAMS];
 	struct timespec end;
-	siginfo_t info;
-	int open_streams = STREAMS;
+	int open_streams = STREAMS, last_reads = KEPT / CHUNK;
 	bool over = false;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
@@ -122,19 +135,17 @@ static bool listen_to(const int fds[STREAMS], struct buffer buffers[STREAMS], pi
 		int left = milliseconds_until(&end);
 		int ready = poll(polled, STREAMS, over ? 0 : left < 100 ? left : 100);
 
-		if (ready == 0 && over)
+		if (over && (ready == 0 || last_reads-- == 0))
 			return true;
-		if (ready == 0 && left == 0)
-			return false;
 		for (int i = 0; i < STREAMS && ready > 0; i++) {
 			if (polled[i].revents != 0 && !take(polled[i].fd, &buffers[i])) {
 				polled[i].fd = -1;
 				open_streams--;
 			}
 		}
-		info.si_pid = 0;
-		over = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-		       info.si_pid == pid;
+		over = has_ended(pid);
+		if (!over && left == 0)
+			return false;
 	}
 	/*
 	 * Both streams are closed. A child that closes them and does not end gets the rest of the
@@ -142,9 +153,7 @@ static bool listen_to(const int fds[STREAMS], struct buffer buffers[STREAMS], pi
 	 */
 	while (!over && milliseconds_until(&end) > 0) {
 		poll(NULL, 0, 10);
-		info.si_pid = 0;
-		over = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-		       info.si_pid == pid;
+		over = has_ended(pid);
 	}
 	return over;
 }
@@ -189,7 +198,7 @@ int probe_run(probe_body *body, void *arg, unsigned int seconds, struct probe_re
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		child(body, arg, (int[STREAMS]){ pipes[REPORT][1], pipes[SAID][1] }, self);
+		child(body, arg, pipes, self);
 	err = pid < 0 ? -errno : 0;
 	for (int i = 0; i < STREAMS; i++) {
 		close(pipes[i][1]);

@@ -4,7 +4,7 @@
  *
  * Invariant: each program runs in a process of its own, one after the other, and the file holds its whole output and how it has
  * ended, also if it fails, crashes or takes too long. The last lines of the file are a summary. datconform prints its results at
- * its end, so it is told to come to it before it would be ended.
+ * its end, so it is told to come to it before it would be ended. No program outlives datctl.
  */
 #include "config.h"
 
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,12 +81,22 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Runs the program in this process. What it prints, and what libraries print, goes to the file in the order of the writes. */
-_Noreturn static void become(const struct certify *c, char **argv)
+/*
+ * Runs the program in this process. What it prints, and what libraries print, goes to the file in the order of the writes.
+ *
+ * The process leads a group of its own, so that the program's processes are ended with it. A signal of the terminal does not reach
+ * that group, so the program gets SIGKILL when datctl ends, and its processes when it ends, because they ask for that as well.
+ */
+_Noreturn static void become(const struct certify *c, char **argv, pid_t parent)
 {
 	char *path = NULL;
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int null;
 
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(c->fd, STDOUT_FILENO) < 0 || dup2(c->fd, STDERR_FILENO) < 0)
 		_exit(127);
 	if (asprintf(&path, "%s/%s", c->folder, argv[0]) > 0)
@@ -190,18 +201,16 @@ static bool run(struct certify *c, char **argv)
 	char *line = line_of(argv), *heading = cli_raw("\n==== %s\n", line), *how, *end;
 	uint64_t begun = now_ms();
 	bool late = false, good;
+	pid_t self = getpid(), pid;
 	int status;
-	pid_t pid;
 
 	printf("%-*s ", WIDTH, line);
 	fflush(stdout);
 	good = put(c, heading);
 	free(heading);
 	pid = good ? fork() : -1;
-	if (pid == 0) {
-		setpgid(0, 0);
-		become(c, argv);
-	}
+	if (pid == 0)
+		become(c, argv, self);
 	if (pid < 0) {
 		int why = errno;
 

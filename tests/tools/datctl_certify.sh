@@ -94,6 +94,30 @@ a_program_that_takes_too_long_is_ended_with_its_processes()
 	done
 }
 
+# As when somebody presses Ctrl-C: datctl ends, and what it runs ends with it.
+what_it_runs_ends_with_it()
+{
+	local signal datctl pid i
+	printf '#!/bin/sh\necho $$ >%s/begun.new\nmv %s/begun.new %s/begun\nexec sleep 1000\n' "$dir" "$dir" "$dir" >"$bin/datperf"
+	chmod +x "$bin/datperf"
+	cp "$(built datctl)" "$bin/datctl" || fails 'no copy of datctl'
+	for signal in TERM KILL; do
+		rm -f "$dir/begun"
+		env LD_LIBRARY_PATH="$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+			"$bin/datctl" certify --output "$file" soft0 >/dev/null 2>&1 &
+		datctl=$!
+		for ((i = 0; i < 600; i++)); do
+			[ ! -e "$dir/begun" ] || break
+			sleep 0.1
+		done
+		kill -$signal "$datctl"
+		wait "$datctl" 2>/dev/null
+		pid=$(cat "$dir/begun") || fails 'datperf has not begun'
+		goes_away "$pid" || fails "datperf goes on after SIG$signal"
+		kill "$pid" 2>/dev/null
+	done
+}
+
 # datconform prints what it has found when it ends. So it is told to end before its time is over.
 datconform_ends_by_itself_before_its_time_is_over()
 {
@@ -167,7 +191,7 @@ wrong_usage_exits_with_2()
 }
 
 tests the_file_has_what_each_program_prints_and_how_it_ends programs_that_fail_are_counted_and_the_others_run \
-	a_program_that_takes_too_long_is_ended_with_its_processes datconform_ends_by_itself_before_its_time_is_over \
+	a_program_that_takes_too_long_is_ended_with_its_processes what_it_runs_ends_with_it datconform_ends_by_itself_before_its_time_is_over \
 	with_api_2_0_the_programs_are_those_of_2_0 \
 	a_file_that_cannot_be_written_is_told \
 	the_file_is_named_after_the_adapter wrong_usage_exits_with_2

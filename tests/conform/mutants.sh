@@ -169,7 +169,7 @@ tap 'mutants: of a process that wrote nothing the cause is told alone' ended cra
 # Other adapters that fail are named, and not held against the one that is judged.
 judged_beside()
 {
-	DAT_OVERRIDE=$tap_dir/beside.conf ./datconform --ia soft0 --only CONSUMER-08 --patience 2 --timeout 12 \
+	DAT_OVERRIDE=$tap_dir/beside.conf ./datconform --ia soft0 --only CONSUMER-08 --patience 5 --timeout 40 \
 		--json "$tap_dir/beside.json" >"$tap_dir/beside" 2>&1
 	cat "$tap_dir/beside" "$tap_dir/beside.json"
 	grep -q -x '1 passed, 0 failed, 0 skipped' "$tap_dir/beside" &&

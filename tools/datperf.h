@@ -158,6 +158,7 @@ void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t ge
 /* Verifies a message that has completed, and reports the first byte that is wrong. */
 bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t generation,
 		    uint64_t last_generation, uint64_t index);
+uint64_t pattern_messages(uint64_t size);	/* how many messages are verified in each test */
 /*
  * Verifies a message of which only the end has been seen. A device may write other bytes after it, so this waits for them, for a
  * second at most. *late becomes the offset of the first byte that was not there at once, or the size if all were.
@@ -173,6 +174,7 @@ int perf_ia_listen(struct perf_ia *ia, DAT_CONN_QUAL conn_qual);
 int perf_ia_close(struct perf_ia *ia);
 uint64_t perf_need(const struct perf_spec *spec);	/* bytes of one side's memory */
 int perf_ia_fits(const struct perf_ia *ia, const struct perf_spec *spec);
+int perf_memory_takes(const struct perf_spec *spec, uint64_t need, const char *option);
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option);
 

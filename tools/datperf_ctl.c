@@ -661,17 +661,12 @@ static int test_end(struct perf_session *s)
 	return 0;
 }
 
-/*
- * Returns the number of messages that are verified: up to 8 MiB of them, or with --verify as many
- * as are measured.
- */
+/* Returns the number of messages that are verified; with --verify that is as many as are measured. */
 static uint64_t test_check_count(const struct perf_session *s)
 {
 	/* the size 0 is for connections */
-	uint64_t size = s->spec.size > 0 ? s->spec.size : 65536;
-	uint64_t messages = (UINT64_C(8) << 20) / size;
+	uint64_t messages = pattern_messages(s->spec.size > 0 ? s->spec.size : 65536);
 
-	messages = messages < 2 ? 2 : messages > 256 ? 256 : messages;
 	if (messages < 2 * s->spec.eps && s->spec.test != PERF_CONNECT_RATE)
 		messages = 2 * s->spec.eps;
 	return s->spec.verify && s->spec.iters > messages ? s->spec.iters : messages;

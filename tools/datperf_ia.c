@@ -205,6 +205,19 @@ static uint64_t memory_limit(void)
 	return free_bytes / 2;
 }
 
+/* Checks that the memory of this host has `need` bytes for a test, whose size `option` gives. */
+int perf_memory_takes(const struct perf_spec *spec, uint64_t need, const char *option)
+{
+	uint64_t have = memory_limit();
+
+	if (need <= have)
+		return CLI_OK;
+	return cli_usage("%s: messages of %" PRIu64 " bytes need %" PRIu64 " MiB of "
+			 "memory for %s, and %" PRIu64 " MiB can be spared; give a smaller "
+			 "one", option, spec->size, need >> 20,
+			 perf_methods[spec->test].name, have >> 20);
+}
+
 /*
  * Checks the sizes that `option` gives, before anything is measured: what the adapter supports, and
  * what fits into the memory of this host, on which `processes` processes of the test run.
@@ -212,18 +225,12 @@ static uint64_t memory_limit(void)
 int perf_ia_takes(const struct perf_ia *ia, const struct perf_spec *spec, unsigned int processes,
 		  const char *option)
 {
-	uint64_t need = processes * perf_need(spec);
-	uint64_t have = memory_limit(), limit;
 	const char *name;
+	uint64_t limit;
 
 	limit = size_limit(ia, spec->test, &name);
 	if (spec->size > limit)
 		return cli_usage("%s: %s takes no message of %" PRIu64 " bytes; its %s is %"
 				 PRIu64, option, ia->name, spec->size, name, limit);
-	if (need > have)
-		return cli_usage("%s: messages of %" PRIu64 " bytes need %" PRIu64 " MiB of "
-				 "memory for %s, and %" PRIu64 " MiB can be spared; give a smaller "
-				 "one", option, spec->size, need >> 20,
-				 perf_methods[spec->test].name, have >> 20);
-	return CLI_OK;
+	return perf_memory_takes(spec, processes * perf_need(spec), option);
 }

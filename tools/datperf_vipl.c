@@ -42,19 +42,29 @@ static uint64_t rounded(uint64_t bytes)
 	return (bytes + 4095) / 4096 * 4096;
 }
 
-/* Allocates the one registered region, which datperf_vipl.h describes. */
-static int end_lay_out(struct end *e)
+static uint64_t control_bytes(void)
 {
-	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_TRUE, .EnableRdmaRead = VIP_TRUE };
-	uint64_t descriptors, control = rounded((END_CREDITS + 1) * END_CONTROL), size;
-	unsigned char *base;
+	return rounded((END_CREDITS + 1) * END_CONTROL);
+}
 
+/* Determines how long the parts of the registered region are, which datperf_vipl.h describes. Returns its length. */
+static uint64_t end_divide(struct end *e)
+{
 	e->slots = e->spec.window > 1 ? e->spec.window : 2;
 	e->recvs = 2 * e->slots > END_CREDITS ? 2 * e->slots : END_CREDITS;
 	e->recvs++;	/* for the peer's first message */
 	e->stride = rounded(e->spec.size);
-	descriptors = rounded((e->recvs + e->slots + 1) * sizeof(VIP_DESCRIPTOR));
-	size = descriptors + control + 2 * e->slots * e->stride;
+	e->descriptors = rounded((e->recvs + e->slots + 1) * sizeof(VIP_DESCRIPTOR));
+	return e->descriptors + control_bytes() + 2 * e->slots * e->stride;
+}
+
+/* Allocates the registered region. */
+static int end_lay_out(struct end *e)
+{
+	VIP_MEM_ATTRIBUTES mem = { .EnableRdmaWrite = VIP_TRUE, .EnableRdmaRead = VIP_TRUE };
+	uint64_t size = end_divide(e);
+	unsigned char *base;
+
 	base = aligned_alloc(4096, size);
 	if (base == NULL) {
 		cli_error("no memory for messages of %llu bytes; give a smaller --size",
@@ -64,8 +74,8 @@ static int end_lay_out(struct end *e)
 	memset(base, 0, size);
 	e->recv = (VIP_DESCRIPTOR *)(void *)base;
 	e->send = e->recv + e->recvs;
-	e->control = base + descriptors;
-	e->in = e->control + control;
+	e->control = base + e->descriptors;
+	e->in = e->control + control_bytes();
 	e->out = e->in + e->slots * e->stride;
 	TRY(VipRegisterMem(e->nic, base, size, &mem, &e->handle));
 	return 0;
@@ -235,14 +245,38 @@ static void report(const struct perf_options *opt, const struct perf_spec *spec,
 	report_result(opt, spec, &result);
 }
 
+/*
+ * Checks the size that --size gives, before there are two processes, so that one message names what it exceeds: the limit of the
+ * adapter, or the memory of this host.
+ */
+static int size_check(const struct end *e)
+{
+	struct end shape = *e;
+	VIP_NIC_ATTRIBUTES attr;
+	VIP_NIC_HANDLE nic;
+
+	if (e->opt->spec.size == 0)
+		return CLI_OK;
+	TRY(VipOpenNic(e->opt->ia, &nic));
+	TRY(VipQueryNic(nic, &attr));
+	TRY(VipCloseNic(nic));
+	if (e->spec.size > attr.MaxTransferSize)
+		return cli_usage("--size: %s takes no message of %llu bytes; its MaxTransferSize is %llu", e->opt->ia,
+				 (unsigned long long)e->spec.size, (unsigned long long)attr.MaxTransferSize);
+	return perf_memory_takes(&e->spec, 2 * end_divide(&shape), "--size");
+}
+
 int vipl_measure(const struct perf_options *opt, const struct perf_spec *spec)
 {
 	struct end e = { .opt = opt, .spec = *spec };
-	struct perf_hist *hist = hist_create();
+	struct perf_hist *hist;
 	double seconds = 0;
 	pid_t child;
-	int status;
+	int status = size_check(&e);
 
+	if (status != CLI_OK)
+		return status < 0 ? CLI_FAILED : status;
+	hist = hist_create();
 	if (hist == NULL) {
 		cli_error("no memory for the samples; end other programs");
 		return CLI_FAILED;

@@ -39,6 +39,7 @@ struct end {
 	VIP_DESCRIPTOR *send;		/* a ring: slots + 1, the last for control messages */
 	unsigned char *control;
 	unsigned char *in, *out;
+	uint64_t descriptors;		/* bytes of all descriptors */
 	uint64_t stride;		/* from one slot to the next */
 	uint32_t slots;			/* outstanding messages; 2 for one at a time */
 	uint32_t recvs;			/* descriptors in the ring of receives */

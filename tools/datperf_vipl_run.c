@@ -14,9 +14,6 @@
 #include "cli.h"
 #include "datperf_vipl.h"
 
-/* the number of messages of a latency test whose every byte is checked */
-enum { PATTERN_ROUND = 1000 };
-
 static unsigned char *slot_of(const struct end *e, unsigned char *base, uint64_t number)
 {
 	return base + number % e->slots * e->stride;
@@ -467,5 +464,5 @@ int end_run(struct end *e, struct perf_hist *hist, double *seconds)
 	if (lat_phase(e, e->spec.warmup, false, NULL) != 0 ||
 	    lat_phase(e, e->spec.iters, false, hist) != 0)
 		return -1;
-	return lat_phase(e, PATTERN_ROUND, true, NULL);
+	return lat_phase(e, (uint32_t)pattern_messages(e->spec.size), true, NULL);
 }

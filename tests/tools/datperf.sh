@@ -134,6 +134,10 @@ a_size_that_does_not_fit_is_wrong_usage()
 	says '^datperf: --size: messages of 1073741824 bytes need [0-9]+ MiB of memory for write-bw, and [0-9]+ MiB can be spared'
 	says "^Try 'datperf --help'"
 	[ "$(wc -l <"$err")" -eq 2 ] || fails "more is said: $(tail -n +3 "$err")"
+	run bash -c 'ulimit -v 2000000; exec ./datperf --ia soft0 --api vipl --size 1g'
+	exits_with 2
+	says '^datperf: --size: messages of 1073741824 bytes need 8192 MiB of memory for send-lat, and [0-9]+ MiB can be spared'
+	[ "$(wc -l <"$err")" -eq 2 ] || fails "more is said: $(tail -n +3 "$err")"
 	run "${perf[@]}" --json --test send-bw --size 17m --iters 1 --warmup 0
 	exits_with 0
 }
@@ -482,6 +486,27 @@ the_tests_run_through_libvipl_too()
 	done
 }
 
+through_libvipl_a_size_that_the_adapter_does_not_take_is_wrong_usage()
+{
+	VIPL_MAX_TRANSFER_SIZE=8192 run ./datperf --ia soft0 --api vipl --test read-bw --size 8193
+	exits_with 2
+	says '^datperf: --size: soft0 takes no message of 8193 bytes; its MaxTransferSize is 8192$'
+	[ "$(wc -l <"$err")" -eq 2 ] || fails "more is said: $(tail -n +3 "$err")"
+	VIPL_MAX_TRANSFER_SIZE=8192 run ./datperf --ia soft0 --api vipl --test read-bw --size 8192 --iters 10
+	exits_with 0
+	run ./datperf --ia soft0 --api vipl --size 4g
+	exits_with 2
+}
+
+# A thousand of these messages, as there once were, would take many minutes.
+through_libvipl_few_long_messages_are_verified()
+{
+	[ -z "${SANITIZE-}" ] || [ "$SANITIZE" = no ] || return 0	# they need several times the memory
+	CHECK_WATCHDOG=60 run ./datperf --ia soft0 --api vipl --test read-lat --size 64m --iters 1 --warmup 0 --json
+	exits_with 0
+	prints '"verified": true'
+}
+
 through_libvipl_they_can_sleep_too()
 {
 	local test
@@ -524,6 +549,7 @@ tests without_descriptors_the_limit_is_named a_size_that_does_not_fit_is_wrong_u
 	a_duration_may_be_a_fraction_of_a_second waiting_gives_the_same_data \
 	a_program_of_dat_2_0_measures_the_same_tests \
 	the_tests_run_through_libvipl_too through_libvipl_they_can_sleep_too \
+	through_libvipl_a_size_that_the_adapter_does_not_take_is_wrong_usage through_libvipl_few_long_messages_are_verified \
 	several_endpoints_and_threads_are_verified endpoints_without_messages_do_no_harm \
 	both_sides_at_once_are_verified as_many_messages_as_one_likes_are_verified \
 	shareable_memory_is_memory_like_any_other every_option_goes_with_the_others \

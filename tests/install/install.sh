@@ -242,14 +242,16 @@ sdk_version_is_the_headers()
 	[ -n "$version" ] && [ "$(flags --modversion datp)" = "$version" ]
 }
 
+# builds_with_cmake REQUEST [PREFIX]: where CMake looks for it, in place of $moved
 builds_with_cmake()
 {
+	local build=$tap_dir/cmake/build${2:+-by-link}
 	mkdir -p "$tap_dir/cmake" || return
 	cat >"$tap_dir/cmake/CMakeLists.txt" <<-END
 	cmake_minimum_required(VERSION 3.13)
 	project(stranger C)
 	find_package(OpenDAT $1 REQUIRED)
-	if(NOT OpenDAT_PLUGINDIR STREQUAL "$moved/lib/opendat")
+	if(NOT OpenDAT_PLUGINDIR STREQUAL "$(cd "$moved" && pwd -P)/lib/opendat")
 		message(FATAL_ERROR "the folder of plugins is \${OpenDAT_PLUGINDIR}")
 	endif()
 	add_executable(program $tap_dir/program.c)
@@ -261,8 +263,13 @@ builds_with_cmake()
 	add_executable(vipl_exchange $moved/share/doc/opendat/examples/vipl_exchange.c)
 	target_link_libraries(vipl_exchange OpenDAT::vipl)
 	END
-	cmake -S "$tap_dir/cmake" -B "$tap_dir/cmake/build" -DCMAKE_PREFIX_PATH="$moved" &&
-		cmake --build "$tap_dir/cmake/build"
+	cmake -S "$tap_dir/cmake" -B "$build" -DCMAKE_PREFIX_PATH="${2:-$moved}" && cmake --build "$build"
+}
+
+# As where /lib is a link to usr/lib, and /bin comes before /usr/bin in PATH.
+builds_with_cmake_through_a_link()
+{
+	mkdir -p "$tap_dir/merged" && ln -sfn "$moved/lib" "$tap_dir/merged/lib" && builds_with_cmake 0.1 "$tap_dir/merged"
 }
 
 cmake_refuses_another_major()
@@ -340,6 +347,7 @@ elif [ "${SANITIZE:-no}" != no ]; then
 	tap_skip 'install: programs and a plugin build with find_package(OpenDAT)' 'CMake links without the sanitizers'
 else
 	tap 'install: programs and a plugin build with find_package(OpenDAT)' builds_with_cmake 0.1
+	tap 'install: they do if CMake finds it through a link to the folder of libraries' builds_with_cmake_through_a_link
 	tap 'install: the program that CMake built opens soft0' "$tap_dir/cmake/build/program"
 	tap 'install: the program of 2.0 that CMake built opens soft0' program_of_2_0_opens "$tap_dir/cmake/build/program2"
 	tap 'install: find_package(OpenDAT) of another major is refused' cmake_refuses_another_major

@@ -291,6 +291,19 @@ static void xml_text(FILE *out, const char *text)
 		}
 }
 
+/* Says that a clause has no verdict, and why: by the attribute that it depends on, or the reason. */
+static void junit_skipped(FILE *out, const struct clause *clause)
+{
+	const char *why = clause->verdict == NOT_APPLICABLE ? clause->attribute : clause->reason;
+
+	fprintf(out, "<skipped message=\"%s", verdict_name(clause->verdict));
+	if (why) {
+		fprintf(out, ": ");
+		xml_text(out, why);
+	}
+	fprintf(out, "\"/>");
+}
+
 void report_junit(FILE *out, const char *ia_name)
 {
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"datconform ");
@@ -319,14 +332,8 @@ void report_junit(FILE *out, const char *ia_name)
 			xml_text(out, f->got);
 			fprintf(out, "</failure>");
 		}
-		if (clause->verdict == NOT_APPLICABLE || clause->verdict == UNTESTED) {
-			fprintf(out, "<skipped message=\"%s", verdict_name(clause->verdict));
-			if (clause->verdict == NOT_APPLICABLE && clause->attribute) {
-				fprintf(out, ": ");
-				xml_text(out, clause->attribute);
-			}
-			fprintf(out, "\"/>");
-		}
+		if (clause->verdict == NOT_APPLICABLE || clause->verdict == UNTESTED)
+			junit_skipped(out, clause);
 		fprintf(out, "</testcase>\n");
 	}
 	fprintf(out, "</testsuite>\n");

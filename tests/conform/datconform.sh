@@ -17,6 +17,14 @@ has_no()
 last_line() { few | tail -n 1 | grep -E -x '[0-9]+ passed, 0 failed, [0-9]+ skipped'; }
 passed() { few --json "$tap_dir/one.json" >/dev/null; grep -c '"verdict": "passed"' "$tap_dir/one.json" | grep -x 9; }
 junit() { few --junit - | grep -E '^<testsuite .*tests="9" failures="0"'; }
+# As TAP says it.
+junit_says_why()
+{
+	local reason
+	reason=$(./datconform --ia soft0 --only IA_OPEN-15 --tap | sed -n 's/.* # SKIP untested: //p')
+	[ -n "$reason" ] && ./datconform --ia soft0 --only IA_OPEN-15 --junit - | sed 's/&quot;/"/g' |
+		grep -F "<skipped message=\"untested: $reason\"/></testcase>"
+}
 page()
 {
 	few --html "$tap_dir/page.html" "$tap_dir/one.json" "$tap_dir/one.json" >/dev/null &&
@@ -95,6 +103,7 @@ tap 'datconform: a clause that departs from the page says why' why
 tap 'datconform: the last line sums up' last_line
 tap 'datconform: JSON has a verdict for each clause' passed
 tap 'datconform: JUnit counts the clauses' junit
+tap 'datconform: JUnit says why a clause is untested' junit_says_why
 tap 'datconform: TAP has a plan' tap_holds '^1[.][.]9$' few --tap
 tap 'datconform: the page needs nothing but itself, and has a column for each run' page
 tap 'datconform: results are compared without running anything' compared

@@ -31,13 +31,26 @@ enum { HANDSHAKE_MS = 250 };
 /* Guards rdma_conn.ia of connections with a worker. It is taken before the IA mutex. */
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A child of fork() has none of the workers, one of which may have held the lock. */
+static void fork_child(void)
+{
+	pthread_mutex_init(&workers_lock, NULL);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, fork_child);
+}
+
 /* ------------------------------------------------------------------ channels */
 
 struct rdma_channel *rdma_channel_new(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct rdma_channel *channel = calloc(1, sizeof(*channel));
 	struct datp_fork_own own;
 
+	pthread_once(&once, watch_forks);
 	if (!channel)
 		return NULL;
 	atomic_init(&channel->refs, 1);
@@ -162,6 +175,17 @@ static void conn_destroy_aside(struct rdma_conn *conn, const struct rdma_kind *k
 		conn_destroy(conn);
 }
 
+/* The connections are linked by `next`. */
+static void all_destroy_aside(struct rdma_conn *conns, const struct rdma_kind *kind)
+{
+	while (conns) {
+		struct rdma_conn *next = conns->next;
+
+		conn_destroy_aside(conns, kind);
+		conns = next;
+	}
+}
+
 /* Service thread. */
 static void reap(void *arg)
 {
@@ -179,11 +203,7 @@ static void reap(void *arg)
 		dead = conn;
 	}
 	pthread_mutex_unlock(&ia->lock);
-	while (dead) {
-		conn = dead;
-		dead = conn->next;
-		conn_destroy_aside(conn, ia->kind);
-	}
+	all_destroy_aside(dead, ia->kind);
 }
 
 /*
@@ -351,24 +371,24 @@ void rdma_conn_leave(struct rdma_conn *conn)
 /* The service thread has ended. */
 void rdma_conns_fini(struct rdma_ia *ia)
 {
-	struct rdma_conn *conn;
+	struct rdma_conn *conn, *idle = NULL;
 
 	pthread_mutex_lock(&workers_lock);
 	pthread_mutex_lock(&ia->lock);
 	while ((conn = ia->conns) != NULL) {
-		/* a worker that has told its result does not touch the connection any more */
-		bool working = conn->working && !conn->told;
-
 		unlink_locked(conn);
-		pthread_mutex_unlock(&ia->lock);
-		if (working)
+		/* a worker that has told its result does not touch the connection any more */
+		if (conn->working && !conn->told) {
 			conn->ia = NULL; /* the worker frees it */
-		else
-			conn_destroy_aside(conn, ia->kind);
-		pthread_mutex_lock(&ia->lock);
+		} else {
+			conn->next = idle;
+			idle = conn;
+		}
 	}
 	pthread_mutex_unlock(&ia->lock);
 	pthread_mutex_unlock(&workers_lock);
+	/* without the locks, because this may wait for a peer */
+	all_destroy_aside(idle, ia->kind);
 }
 
 /* ------------------------------------------------------------------ workers */

@@ -65,7 +65,7 @@ over_rxe()
 		'inline-rxe0|rxe, inline=4096|fabric/post' \
 		'ib-rxe0|rxe|fabric/early' \
 		'ib-rxe0|rxe|fabric/pipe|other devices' \
-		'ib-rxe0|rxe|fabric/fork' \
+		'ib-rxe0|rxe|fabric/fork|any fork' \
 		'ib-rxe0|rxe|fabric/trap|ib trap' \
 		'ib-rxe0|rxe|fabric/trap|any trap' \
 		'ib-rxe0|rxe|fabric/attempt|any attempt' \
@@ -91,7 +91,8 @@ over_siw()
 		'iwarp-siw0|siw|fabric/fence|fenced read' \
 		'iwarp-siw0|siw|fabric/post' \
 		'inline-siw0|siw, inline=4096|fabric/post' \
-		'iwarp-siw0|siw|fabric/fork' \
+		'iwarp-siw0|siw|fabric/fork|any fork' \
+		'iwarp-siw0|siw|fabric/fork|iw fork' \
 		'iwarp-siw0|siw|fabric/pipe' \
 		'iwarp-siw0|siw|fabric/trap|iw trap' \
 		'iwarp-siw0|siw|fabric/trap|any trap' \

@@ -4,12 +4,14 @@
  * open: it outlives a parent that is killed, and the peer must still notice that death. Runs in a guest of the lab, over the
  * adapter that OPENDAT_TEST_IA names.
  *
- * This program defines two functions of librdmacm and libibverbs itself, which call those of the libraries.
+ * This program defines functions of librdmacm, libibverbs and libdatp itself, which call those of the libraries.
  */
+#include <datp/provider.h>
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -20,6 +22,7 @@
 
 #define AREA	4096
 #define AT_OPEN 1
+#define NOBODYS 7474 /* nobody listens there */
 
 /* Another thread forks when the provider has an event channel that it has not yet recorded for the child to close. */
 struct rdma_event_channel *rdma_create_event_channel(void)
@@ -119,6 +122,53 @@ static void child_opens_anew_and_leaves_its_parents_connections(void)
 	API_CONN_OVER(my.end.connect, my.end.ep);
 }
 
+/* ------------------------------------------------------------------ a thread that connects for an endpoint */
+
+static __thread bool connects;	   /* this thread has called rdma_connect() for an endpoint */
+static _Atomic bool tells_late;	   /* such a thread waits for `may_tell` before it tells its result */
+static sem_t tells, may_tell;
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	int (*real)(struct rdma_cm_id *, struct rdma_conn_param *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "rdma_connect");
+	connects = true;
+	return real(id, param);
+}
+
+/* Interposes libdatp's. A thread that has connected calls this with a lock of the provider that is common to all adapters. */
+enum datp_err datp_loop_call(struct datp_ia *ia, void (*fn)(void *arg), void *arg)
+{
+	enum datp_err (*real)(struct datp_ia *, void (*)(void *), void *);
+
+	if (connects && atomic_exchange(&tells_late, false)) {
+		sem_post(&tells);
+		sem_wait(&may_tell);
+	}
+	*(void **)&real = dlsym(dlopen("libdatp.so.0", RTLD_LAZY | RTLD_NOLOAD), "datp_loop_call");
+	return real(ia, fn, arg);
+}
+
+static void child_closes_an_adapter_though_a_thread_of_its_parent_was_connecting(void)
+{
+	struct api_end end;
+	pid_t child;
+
+	if (THREAD_SANITIZER)
+		check_skip("the thread sanitizer allows a forked child no threads");
+	REQUIRE(!sem_init(&tells, 0, 0) && !sem_init(&may_tell, 0, 0));
+	api_open();
+	api_end_make(&end, NULL);
+	atomic_store(&tells_late, true);
+	REQUIRE_DAT(api_connect(end.ep, NOBODYS), DAT_SUCCESS);
+	sem_wait(&tells);
+	child = check_fork(opens_anew, NULL);
+	check_join(child);
+	sem_post(&may_tell);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 /* ------------------------------------------------------------------ cancellation */
 
 static __thread bool cancelled_at_close;
@@ -189,10 +239,22 @@ static const struct check_test tests[] = {
 	CHECK_END
 };
 
+/* This suite is for adapters that call rdma_connect() in a thread of its own. */
+static const struct check_test iw_tests[] = {
+	CHECK_TEST(child_closes_an_adapter_though_a_thread_of_its_parent_was_connecting),
+	CHECK_END
+};
+
 static const struct check_suite forks = {
-	.name = "fork",
+	.name = "any fork",
 	.teardown = leave_nothing,
 	.tests = tests,
 };
 
-CHECK_SUITES(&forks);
+static const struct check_suite iw_forks = {
+	.name = "iw fork",
+	.teardown = leave_nothing,
+	.tests = iw_tests,
+};
+
+CHECK_SUITES(&forks, &iw_forks);

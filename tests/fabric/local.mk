@@ -81,8 +81,8 @@ tests_fabric_pipe_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_fabric_pipe_test_LDADD = $(API_LIBS)
 tests_fabric_fork_test_SOURCES = tests/fabric/fork_test.c
 tests_fabric_fork_test_CPPFLAGS = $(API_CPPFLAGS)
-# the program calls no function of librdmacm, but interposes one
-tests_fabric_fork_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+# the program calls no function of librdmacm, but interposes two of them, and one of libdatp's
+tests_fabric_fork_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -Wl,--no-as-needed
 tests_fabric_fork_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_limit_test_SOURCES = tests/fabric/limit_test.c $(TWIST_SOURCES)
 tests_fabric_limit_test_CPPFLAGS = $(API_CPPFLAGS)

@@ -845,7 +845,9 @@ static void conn_event(struct rdma_ia *ia, struct rdma_cm_event *event)
 
 /*
  * An id that only this file uses, or one that listens: its context is not a connection. Such an id
- * has no peer, although the family of its peer's address may be set.
+ * has no peer, although the family of its peer's address may be set. Apart from connection requests, only the
+ * removal of the device matters there: a bond that fails over to an interface of another hardware address also
+ * reports ADDR_CHANGE.
  */
 static bool has_no_connection(struct rdma_cm_id *id)
 {
@@ -867,11 +869,10 @@ void rdma_cm_event(void *arg, uint32_t events)
 	for (int i = 0; i < EVENTS_AT_ONCE && !rdma_get_cm_event(ia->channel->channel, &event); i++) {
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 			request(ia, event);
-		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&
-			 has_no_connection(event->id))
-			rdma_device_lost(ia);
-		else
+		else if (!has_no_connection(event->id))
 			conn_event(ia, event);
+		else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			rdma_device_lost(ia);
 		rdma_ack_cm_event(event);
 	}
 }

@@ -156,12 +156,11 @@ an_adapter_is_named_by_a_vlan()
 	refused_at_open vlan 'eth0\.100'
 }
 
-# A bond is an interface of its own, which has the address, and the device belongs to it. When another interface of the bond takes
-# over, the addresses of the bond stay, and so do its connections.
-an_adapter_is_named_by_a_bond()
+# fails_over [OPTION...]: makes a bond with these options, and has another of its interfaces take over while a program is connected.
+fails_over()
 {
 	local client active=/sys/class/net/bond7/bonding/active_slave other=one7
-	ip link add bond7 type bond mode active-backup miimon 100 || { skips 'this kernel has no bonds'; return; }
+	ip link add bond7 type bond mode active-backup miimon 100 "$@" || { skips 'this kernel has no bonds'; return; }
 	ip link add one7 type dummy && ip link add two7 type dummy && ip link set one7 master bond7 && ip link set two7 master bond7 &&
 		ip addr add 10.9.77.1/24 dev bond7 && ip link set bond7 up && ip link set one7 up && ip link set two7 up &&
 		rdma link add rxe7 type rxe netdev bond7 || return
@@ -186,11 +185,25 @@ an_adapter_is_named_by_a_bond()
 	until_printed "^$other\$" $$ $active
 	exchanges bond
 	[ "$(tail -n 1 "$dir/client")" = holding ] || fails "the connection: $(tail -n 1 "$dir/client")"
-	kill $client
+	kill $client || fails 'the connected program has ended'
 	exec {held}>&-
 	wait
+	rm "$dir/held"
 	rdma link delete rxe7
 	ip link del bond7 && ip link del one7 && ip link del two7
+}
+
+# A bond is an interface of its own, which has the address, and the device belongs to it. When another interface of the bond takes
+# over, the addresses of the bond stay, and so do its connections.
+an_adapter_is_named_by_a_bond()
+{
+	fails_over
+}
+
+# The kernel reports such a change for each rdma_cm_id at the bond, those without a connection among them.
+a_bond_that_changes_its_hardware_address_is_survived()
+{
+	fails_over fail_over_mac active
 }
 
 measures()
@@ -348,6 +361,7 @@ tests all_adapters_show_what_their_device_can \
 	a_gid_that_no_connection_can_have_is_refused \
 	an_adapter_is_named_by_a_vlan \
 	an_adapter_is_named_by_a_bond \
+	a_bond_that_changes_its_hardware_address_is_survived \
 	datperf_verifies_its_data_over_rxe \
 	datperf_verifies_its_data_over_siw \
 	a_line_that_names_nothing_is_refused_with_the_remedy \

@@ -13,6 +13,7 @@
 
 #define MEMORIES 512
 #define OTHERS	 16
+#define LISTED	 65536 /* adapters, at most */
 
 static struct {
 	struct {
@@ -363,4 +364,45 @@ DAT_RETURN kit_post_se(DAT_EVD_HANDLE evd, uint64_t number)
 	event.evd_handle = evd;
 	event.event_data.software_event_data.pointer = (DAT_PVOID)(uintptr_t)number;
 	return dat_evd_post_se(evd, &event);
+}
+
+void kit_list_free(struct kit_list *l)
+{
+	free(l->infos);
+	free(l->list);
+}
+
+static bool list_of(struct kit_list *l, DAT_COUNT room)
+{
+	l->room = room;
+	l->infos = malloc((size_t)room * sizeof(*l->infos));
+	l->list = malloc(((size_t)room + 1) * sizeof(*l->list));
+	if (!l->infos || !l->list) {
+		kit_list_free(l);
+		return false;
+	}
+	memset(l->infos, 0xa5, (size_t)room * sizeof(*l->infos));
+	for (DAT_COUNT i = 0; i < room; i++)
+		l->list[i] = &l->infos[i];
+	l->list[room] = KIT_BAD;
+	return true;
+}
+
+/*
+ * The number of adapters cannot be asked for: a registry may return as many as there is room for. So the list grows until some of
+ * it stays free. A call that fails is judged by the test, which makes it again.
+ */
+bool kit_list_make(struct kit_list *l)
+{
+	DAT_COUNT room = 32, n;
+
+	do {
+		room *= 2;
+		n = 0;
+		if (!list_of(l, room))
+			return false;
+		dat_registry_list_providers(room, &n, l->list);
+		kit_list_free(l);
+	} while (n >= room && room < LISTED);
+	return list_of(l, room);
 }

@@ -41,6 +41,13 @@ struct kit_buf {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
+/* A list for dat_registry_list_providers(), with room for all adapters of the host and some more. */
+struct kit_list {
+	DAT_COUNT room;
+	DAT_PROVIDER_INFO *infos; /* each byte is 0xa5 */
+	DAT_PROVIDER_INFO **list; /* the addresses of infos, and behind the last one KIT_BAD */
+};
+
 #define KIT_LOCAL  (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 #define KIT_REMOTE DAT_MEM_PRIV_ALL_FLAG
 /* The rights that the destination of an RDMA Read needs, according to the provider's attributes. */
@@ -52,6 +59,10 @@ void kit_close(void);
 DAT_IA_HANDLE kit_open_another(void);	/* a second instance, closed with the first */
 DAT_TIMEOUT kit_patience(void);		/* the bound of a wait in microseconds */
 void kit_sleep_ms(unsigned int ms);
+
+/* Returns false if there is no memory. Any thread may call it. */
+bool kit_list_make(struct kit_list *l);
+void kit_list_free(struct kit_list *l);
 
 /* Objects. */
 #define kit_evd(qlen, flags)	      (KIT_HERE, kit_evd_at(t.ia, qlen, flags, DAT_HANDLE_NULL))

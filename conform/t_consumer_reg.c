@@ -16,7 +16,6 @@
 
 #include "kit.h"
 
-#define LISTED 64
 
 CLAUSE_BARE("CONSUMER-01")
 {
@@ -197,17 +196,15 @@ CLAUSE_BARE("CONSUMER-06")
 		dat_strerror((DAT_RETURN)number, &major, &minor);
 }
 
-static DAT_PROVIDER_INFO infos[LISTED];
-static DAT_PROVIDER_INFO *list[LISTED];
+static struct kit_list listed;
 
 static DAT_COUNT list_all(void)
 {
 	DAT_COUNT n = -1;
 
-	for (int i = 0; i < LISTED; i++)
-		list[i] = &infos[i];
-	MUST_RET(dat_registry_list_providers(LISTED, &n, list), DAT_SUCCESS);
-	MUST(n >= 1 && n <= LISTED);
+	MUST(kit_list_make(&listed));
+	MUST_RET(dat_registry_list_providers(listed.room, &n, listed.list), DAT_SUCCESS);
+	MUST(n >= 1 && n <= listed.room);
 	return n;
 }
 
@@ -215,22 +212,22 @@ static DAT_COUNT list_all(void)
 CLAUSE_BARE("CONSUMER-07")
 {
 	DAT_COUNT n = list_all(), again = -1;
-	DAT_PROVIDER_INFO kept = infos[0], poison;
+	DAT_PROVIDER_INFO *first = &listed.infos[0], kept = *first, poison;
 
 	memset(&poison, 0xa5, sizeof(poison));
-	infos[0] = poison;
-	for (DAT_COUNT i = n; i < LISTED; i++)
-		list[i] = (DAT_PROVIDER_INFO *)(uintptr_t)8;
-	CHECK_RET(dat_registry_list_providers(LISTED, &again, list), DAT_SUCCESS);
+	*first = poison;
+	for (DAT_COUNT i = n; i < listed.room; i++)
+		listed.list[i] = (DAT_PROVIDER_INFO *)(uintptr_t)8;
+	CHECK_RET(dat_registry_list_providers(listed.room, &again, listed.list), DAT_SUCCESS);
 	CHECK_NUM(again, n);
-	CHECK_THAT(!strcmp(infos[0].ia_name, kept.ia_name));
-	for (DAT_COUNT i = 1; i < LISTED; i++)
-		list[i] = (DAT_PROVIDER_INFO *)(uintptr_t)8;
-	infos[0] = poison;
-	CHECK_RET_IN(dat_registry_list_providers(1, &again, list), DAT_SUCCESS,
+	CHECK_THAT(!strcmp(first->ia_name, kept.ia_name));
+	for (DAT_COUNT i = 1; i < listed.room; i++)
+		listed.list[i] = (DAT_PROVIDER_INFO *)(uintptr_t)8;
+	*first = poison;
+	CHECK_RET_IN(dat_registry_list_providers(1, &again, listed.list), DAT_SUCCESS,
 		     DAT_INVALID_PARAMETER);
 	if (n == 1)
-		CHECK_THAT(!strcmp(infos[0].ia_name, kept.ia_name));
+		CHECK_THAT(!strcmp(first->ia_name, kept.ia_name));
 }
 
 /* What is found of another adapter, which is opened in a process of its own first: it is not under test, and may do anything. */
@@ -243,7 +240,7 @@ static struct {
 
 static bool is_other(DAT_COUNT i)
 {
-	return infos[i].dapl_version_major == API_MAJOR && strcmp(infos[i].ia_name, t.ia_name) != 0;
+	return listed.infos[i].dapl_version_major == API_MAJOR && strcmp(listed.infos[i].ia_name, t.ia_name) != 0;
 }
 
 static void open_alone(const char *name)
@@ -292,7 +289,7 @@ static void try_others(DAT_COUNT n)
 		alone[i].pid = is_other(i) ? fork() : 0;
 		MUST(alone[i].pid >= 0);
 		if (is_other(i) && alone[i].pid == 0)
-			open_alone(infos[i].ia_name);
+			open_alone(listed.infos[i].ia_name);
 	}
 	for (DAT_COUNT i = 0; i < n; i++) {
 		if (!alone[i].pid)
@@ -300,7 +297,7 @@ static void try_others(DAT_COUNT n)
 		alone[i].found = await_alone(alone[i].pid, until);
 		if (alone[i].found == FINE || len >= sizeof(left_out))
 			continue;
-		len += (size_t)snprintf(left_out + len, sizeof(left_out) - len, "%s%s %s", len ? ", " : "", infos[i].ia_name,
+		len += (size_t)snprintf(left_out + len, sizeof(left_out) - len, "%s%s %s", len ? ", " : "", listed.infos[i].ia_name,
 					does[alone[i].found]);
 	}
 	if (len)
@@ -322,8 +319,8 @@ CLAUSE_BARE("CONSUMER-08")
 		DAT_IA_HANDLE ia;
 		DAT_RETURN closed;
 
-		if (infos[i].dapl_version_major != API_MAJOR || alone[i].found != FINE ||
-		    dat_ia_open(infos[i].ia_name, 8, &async, &ia) != DAT_SUCCESS)
+		if (listed.infos[i].dapl_version_major != API_MAJOR || alone[i].found != FINE ||
+		    dat_ia_open(listed.infos[i].ia_name, 8, &async, &ia) != DAT_SUCCESS)
 			continue;
 		closed = dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 		if (is_other(i))
@@ -357,9 +354,9 @@ CLAUSE_BARE("CONSUMER-09")
 	DAT_RETURN ret;
 
 	use_dead_registry();
-	MUST(list_all() == 1 && !strcmp(infos[0].ia_name, "dead0"));
+	MUST(list_all() == 1 && !strcmp(listed.infos[0].ia_name, "dead0"));
 	MUST(said >= 0 && dup2(said, STDOUT_FILENO) >= 0 && dup2(said, STDERR_FILENO) >= 0);
-	ret = dat_ia_open(infos[0].ia_name, 8, &async, &ia);
+	ret = dat_ia_open(listed.infos[0].ia_name, 8, &async, &ia);
 	fflush(NULL);
 	CHECK_RET(ret, DAT_PROVIDER_NOT_FOUND);
 	CHECK_NUM(lseek(said, 0, SEEK_END), 0);

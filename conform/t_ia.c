@@ -419,48 +419,41 @@ CLAUSE("IA_QUERY-01", "IA_QUERY-03", "IA_QUERY-06", "IA_QUERY-07", "IA_QUERY-10"
 	CHECK_THAT(t.prov.is_thread_safe == DAT_TRUE || t.prov.is_thread_safe == DAT_FALSE);
 }
 
-#define MOST 64
-
 CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIST-06",
 	    "REG_LIST-07", "REG_LIST-08", "REG_LIST-10")
 {
-	static DAT_PROVIDER_INFO infos[MOST], again[MOST];
-	DAT_PROVIDER_INFO *list[MOST + 1], *list2[MOST];
+	struct kit_list all, again;
 	DAT_COUNT n = -1, m = -1;
 	const DAT_PROVIDER_INFO *ours = NULL;
 	DAT_RETURN ret;
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 
-	memset(infos, 0xa5, sizeof(infos));
-	for (int i = 0; i < MOST; i++) {
-		list[i] = &infos[i];
-		list2[i] = &again[i];
-	}
-	list[MOST] = KIT_BAD;
+	MUST(kit_list_make(&all) && kit_list_make(&again));
 	ABOUT("REG_LIST-01");
-	MUST_RET(dat_registry_list_providers(MOST, &n, list), DAT_SUCCESS);
-	MUST(n >= 1 && n <= MOST);
+	MUST_RET(dat_registry_list_providers(all.room, &n, all.list), DAT_SUCCESS);
+	MUST(n >= 1 && n <= all.room);
 	ABOUT("REG_LIST-04");
 	for (int i = 0; i < n; i++) {
-		MUST(memchr(infos[i].ia_name, '\0', DAT_NAME_MAX_LENGTH) != NULL);
-		CHECK_THAT(infos[i].ia_name[0] != '\0' && infos[i].dapl_version_major >= 1);
-		CHECK_THAT(infos[i].is_thread_safe == DAT_TRUE ||
-			   infos[i].is_thread_safe == DAT_FALSE);
-		if (!strcmp(infos[i].ia_name, t.ia_name))
-			ours = &infos[i];
+		const DAT_PROVIDER_INFO *info = &all.infos[i];
+
+		MUST(memchr(info->ia_name, '\0', DAT_NAME_MAX_LENGTH) != NULL);
+		CHECK_THAT(info->ia_name[0] != '\0' && info->dapl_version_major >= 1);
+		CHECK_THAT(info->is_thread_safe == DAT_TRUE || info->is_thread_safe == DAT_FALSE);
+		if (!strcmp(info->ia_name, t.ia_name))
+			ours = info;
 	}
 	ABOUT("REG_LIST-07");
-	for (int i = 0; i < MOST; i++)
-		CHECK_THAT(list[i] == &infos[i]);
-	for (int i = n; i < MOST; i++)
-		CHECK_NUM((unsigned char)infos[i].ia_name[0], 0xa5);
+	for (int i = 0; i < all.room; i++)
+		CHECK_THAT(all.list[i] == &all.infos[i]);
+	for (int i = n; i < all.room; i++)
+		CHECK_NUM((unsigned char)all.infos[i].ia_name[0], 0xa5);
 	ABOUT("REG_LIST-10");
-	CHECK_RET(dat_registry_list_providers(n, &m, list2), DAT_SUCCESS);
+	CHECK_RET(dat_registry_list_providers(n, &m, again.list), DAT_SUCCESS);
 	CHECK_NUM(m, n);
 	ABOUT("REG_LIST-06");
 	for (int i = 0; i < n; i++)
-		CHECK_THAT(!strcmp(infos[i].ia_name, again[i].ia_name));
+		CHECK_THAT(!strcmp(all.infos[i].ia_name, again.infos[i].ia_name));
 	ABOUT("REG_LIST-02");
 	m = -1;
 	CHECK_RET(dat_registry_list_providers(n, &m, NULL), DAT_INVALID_PARAMETER);
@@ -468,13 +461,13 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	CHECK_NUM(m, n);
 	m = -1;
 	ABOUT("REG_LIST-02");
-	CHECK_RET(dat_registry_list_providers(0, &m, list2), DAT_INVALID_PARAMETER);
+	CHECK_RET(dat_registry_list_providers(0, &m, again.list), DAT_INVALID_PARAMETER);
 	ABOUT("REG_LIST-03");
 	CHECK_NUM(m, n);
 	/* other vendors' registries fill as much as there is room for, and programs rely on it */
 	if (n > 1) {
 		ABOUT("REG_LIST-02");
-		ret = dat_registry_list_providers(n - 1, &m, list2);
+		ret = dat_registry_list_providers(n - 1, &m, again.list);
 		CHECK_RET_IN(ret, DAT_INVALID_PARAMETER, DAT_SUCCESS);
 		ABOUT("REG_LIST-03");
 		CHECK_NUM(m, ret == DAT_SUCCESS ? n - 1 : n);
@@ -491,6 +484,8 @@ CLAUSE_BARE("REG_LIST-01", "REG_LIST-02", "REG_LIST-03", "REG_LIST-04", "REG_LIS
 	CHECK_RET(openv(t.ia_name, 8, &async, &ia, ours->dapl_version_major,
 			ours->dapl_version_minor + 1),
 		  DAT_PROVIDER_NOT_FOUND);
+	kit_list_free(&all);
+	kit_list_free(&again);
 }
 
 CLAUSE_BARE("STRERROR-01", "STRERROR-02", "STRERROR-03", "STRERROR-04", "GEN-04")

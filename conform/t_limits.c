@@ -150,26 +150,26 @@ CLAUSE("ASYNC-01", "IA_OPEN-11")
 
 CLAUSE_BARE("IA_OPEN-14")
 {
-	static DAT_PROVIDER_INFO infos[64];
-	DAT_PROVIDER_INFO *list[64];
+	struct kit_list all;
 	DAT_COUNT n = 0;
 	bool ours = false;
 
-	for (int i = 0; i < 64; i++)
-		list[i] = &infos[i];
-	MUST_RET(dat_registry_list_providers(64, &n, list), DAT_SUCCESS);
+	MUST(kit_list_make(&all));
+	MUST_RET(dat_registry_list_providers(all.room, &n, all.list), DAT_SUCCESS);
 	for (int i = 0; i < n; i++) {
+		const DAT_PROVIDER_INFO *info = &all.infos[i];
 		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 		DAT_IA_HANDLE ia;
 		DAT_RETURN ret;
 
-		if (strcmp(infos[i].ia_name, t.ia_name))
+		if (strcmp(info->ia_name, t.ia_name))
 			continue;	/* other adapters are not under test */
 		ours = true;
-		ret = dat_ia_openv(infos[i].ia_name, 8, &async, &ia, infos[i].dapl_version_major,
-				   infos[i].dapl_version_minor, infos[i].is_thread_safe);
+		ret = dat_ia_openv((char *)t.ia_name, 8, &async, &ia, info->dapl_version_major,
+				   info->dapl_version_minor, info->is_thread_safe);
 		CHECK_RET(ret, DAT_SUCCESS);
 		CHECK_RET(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	}
 	CHECK_THAT(ours);
+	kit_list_free(&all);
 }

@@ -128,12 +128,9 @@ CLAUSE_BARE("REG_LIST-05")
 /* Whether or not the adapter's entry is removed after the last close, the adapter can be opened again. */
 CLAUSE_BARE("PROV_FINI-04")
 {
-	static DAT_PROVIDER_INFO infos[64];
-	DAT_PROVIDER_INFO *list[64];
+	struct kit_list all;
 	DAT_COUNT n = 0, there = 0;
 
-	for (int i = 0; i < 64; i++)
-		list[i] = &infos[i];
 	for (int i = 0; i < 3; i++) {
 		DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 		DAT_IA_HANDLE ia;
@@ -141,9 +138,11 @@ CLAUSE_BARE("PROV_FINI-04")
 		MUST_RET(dat_ia_open((char *)t.ia_name, 8, &async, &ia), DAT_SUCCESS);
 		MUST_RET(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	}
-	MUST_RET(dat_registry_list_providers(64, &n, list), DAT_SUCCESS);
+	MUST(kit_list_make(&all));
+	MUST_RET(dat_registry_list_providers(all.room, &n, all.list), DAT_SUCCESS);
 	for (int i = 0; i < n; i++)
-		there += !strcmp(infos[i].ia_name, t.ia_name);
+		there += !strcmp(all.infos[i].ia_name, t.ia_name);
+	kit_list_free(&all);
 	CHECK_THAT(there <= 1);
 	judge_outcome("the entry is %s", there ? "still there" : "gone, and comes back");
 }

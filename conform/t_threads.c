@@ -117,13 +117,15 @@ static int opens(void)
 
 static int lists(void)
 {
-	static __thread DAT_PROVIDER_INFO infos[64];
-	DAT_PROVIDER_INFO *list[64];
+	struct kit_list all;
 	DAT_COUNT n;
+	int bad;
 
-	for (int i = 0; i < 64; i++)
-		list[i] = &infos[i];
-	return dat_registry_list_providers(64, &n, list) != DAT_SUCCESS || n < 1;
+	if (!kit_list_make(&all))
+		return 1;
+	bad = dat_registry_list_providers(all.room, &n, all.list) != DAT_SUCCESS || n < 1;
+	kit_list_free(&all);
+	return bad;
 }
 
 /* Uses a qualifier of the thread's own, and one that all want, which only the first gets. */

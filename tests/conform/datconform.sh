@@ -93,6 +93,20 @@ strict_only()
 		[ "$(./datconform --ia soft0 --only EP_CREATE-19 | tail -n 1)" = '1 passed, 0 failed, 0 skipped' ]
 }
 
+# On a host that has more adapters than most have.
+many_adapters()
+{
+	local i only
+	for ((i = 0; i < 70; i++)); do
+		sed -n "s/^soft0 u1.2/many$i u1.2/p" "$DAT_OVERRIDE"
+	done >"$tap_dir/many.conf"
+	[ "$(wc -l <"$tap_dir/many.conf")" -eq 70 ] || return
+	for only in 'REG_LIST-*' IA_OPEN-14 PROV_FINI-04 CONSUMER-07 CONSUMER-08; do
+		DAT_OVERRIDE=$tap_dir/many.conf ./datconform "$@" --ia many69 --only "$only" | tee "$tap_dir/out"
+		tail -n 1 "$tap_dir/out" | grep -E '^[1-9][0-9]* passed, 0 failed, ' || return
+	done
+}
+
 tap 'datconform: it prints its version' tap_holds '^datconform \(OpenDAT\) [0-9]' ./datconform --version
 tap 'datconform: every clause that must hold has a test or a reason' ./datconform --coverage --strict
 tap 'datconform: the clauses are counted' tap_holds '^[0-9]{3,} clauses$' ./datconform --list
@@ -121,6 +135,8 @@ tap 'datconform: a report that cannot be written is an error before the run, and
 tap 'datconform: after the deadline the tests are ended, and their clauses are untested' overdue
 tap 'datconform: a report that is cut off is an error, and the summary comes all the same' cut_off
 tap 'datconform: standard output that takes nothing is an error' tap_status 3 to_full
+tap 'datconform: a host may have many adapters' many_adapters
+tap 'datconform: a host may have many adapters for programs of 2.0' many_adapters --api 2.0
 tap 'datconform: closed standard files take no part in the tests' all_closed
 tap 'datconform: an unknown name is told without its control characters' has_no "$(printf '\033')" ./datconform --ia "$(printf '\033[31m')"
 tap 'datconform: a port beyond 65535 is none' tap_status 3 ./datconform --ia soft0 --connect 127.0.0.1:85311

@@ -305,7 +305,7 @@ struct rdma_ep {
 	struct datp_ep base;
 	struct datp_bias bias; /* of the EP lock */
 	struct ibv_qp *qp;
-	/* the driver's functions of that queue pair, kept here to save a load */
+	/* the driver's functions of that queue pair, kept here to save a load; or post_whole() in place of the first */
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	/* 0: none. Completions with other numbers belong to earlier queue pairs (EP lock) */

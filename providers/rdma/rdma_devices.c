@@ -115,6 +115,7 @@ struct device {
 	/* the quirks of the device, and those of more general lines that it does not have */
 	uint32_t has, lacks;
 	uint64_t (*longest_region)(void);
+	bool bell_writes; /* the driver's post of a request ends in a write() */
 };
 
 /* All lines that match are used, the more general ones first. */
@@ -151,6 +152,7 @@ static const struct device devices[] = {
 		       ONE(NO_SOLICITED),
 		.lacks = ONE(WRITE_SINKS) | ONE(SHORT_FLUSHED),
 		.longest_region = siw_region,
+		.bell_writes = true,
 	},
 	{
 		.name = "Chelsio",
@@ -216,6 +218,14 @@ static const struct device devices[] = {
 		 * rxe leaves what it has completed in the CQ when a queue pair is destroyed.
 		 */
 		.has = ONE(LOOSE_WINDOWS) | ONE(NO_LAST_WQE),
+		.bell_writes = true,
+	},
+	{
+		.name = "QLogic qib, Omni-Path",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0x1175,
+		/* rdma-core, providers/ipathverbs/verbs.c and providers/hfi1verbs/verbs.c: ibv_cmd_post_send() */
+		.bell_writes = true,
 	},
 };
 
@@ -241,6 +251,15 @@ static const struct device *source_of(const struct rdma_ia *ia, enum rdma_quirk 
 		    ((devices[i].has | devices[i].lacks) & rdma_quirk_bit(quirk)))
 			source = &devices[i];
 	return source;
+}
+
+bool rdma_bell_writes(const struct rdma_ia *ia)
+{
+	bool writes = false;
+
+	for (int i = 0; i < DEVICES; i++)
+		writes |= fits(&devices[i], ia) && devices[i].bell_writes;
+	return writes;
 }
 
 bool rdma_quirks_find(struct rdma_ia *ia)

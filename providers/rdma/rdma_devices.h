@@ -61,5 +61,7 @@ bool rdma_quirk_show(const struct rdma_ia *ia, enum rdma_quirk quirk, char *text
 const char *rdma_quirk_shown(enum rdma_quirk quirk);
 /* Returns the bytes of the longest region that the device registers, or UINT64_MAX if no limit is known. */
 uint64_t rdma_longest_region(const struct rdma_ia *ia);
+/* Returns true if a post of a request ends in a write(), which is a cancellation point. */
+bool rdma_bell_writes(const struct rdma_ia *ia);
 
 #endif

@@ -250,7 +250,7 @@ static enum datp_err read_in_pieces(struct rdma_ep *ep, const struct ibv_send_wr
 		if (i + 1 < n)
 			wr[i].send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	}
-	rc = ibv_post_send(ep->qp, wr, &bad);
+	rc = ep->post_send(ep->qp, wr, &bad);
 	/*
 	 * libsiw may nevertheless return 0, the result of the doorbell that it rings for the parts
 	 * before
@@ -265,7 +265,7 @@ static inline __attribute__((always_inline)) enum datp_err submit(struct rdma_ep
 
 	if (wr->opcode == IBV_WR_RDMA_READ && __builtin_expect(wr->num_sge > ep->read_sge, 0))
 		return read_in_pieces(ep, wr);
-	return result(ep, &ep->base.sq, ibv_post_send(ep->qp, wr, &bad));
+	return result(ep, &ep->base.sq, ep->post_send(ep->qp, wr, &bad));
 }
 
 /* The send queue of siw hangs at a read with a fence, so the provider has waited for the reads before it. */
@@ -414,7 +414,7 @@ int rdma_post_marker(struct rdma_ep *ep, uint64_t wr_id, bool signaled)
 	wr.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
 	if (rdma_defers_locked(ep))
 		return rdma_defer_request_locked(ep, &wr) ? ENOMEM : 0;
-	return ibv_post_send(ep->qp, &wr, &bad);
+	return ep->post_send(ep->qp, &wr, &bad);
 }
 
 /*
@@ -431,7 +431,7 @@ bool rdma_post_rtr_message(struct rdma_ep *ep)
 				  .sg_list = &nothing,
 				  .num_sge = 1 },
 			   *bad;
-	int rc = ibv_post_send(ep->qp, &wr, &bad);
+	int rc = ep->post_send(ep->qp, &wr, &bad);
 
 	if (rc)
 		datp_log(3, "%s: cannot send the RTR message, the connecting side's first message: "

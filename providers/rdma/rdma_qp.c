@@ -5,6 +5,7 @@
  * the endpoint has a PZ, so that the device's limits take effect in dat_ep_create, but nothing is
  * posted to it before it is connected.
  */
+#include "providers/common/base/cancel.h"
 #include "rdma_async.h"
 #include "rdma_end.h"
 #include "rdma_conn.h"
@@ -295,6 +296,21 @@ static void say_refused(struct rdma_ep *ep, int why)
 			 : "");
 }
 
+/*
+ * Posts to a device whose doorbell is a write(): a thread that has been cancelled would end there, in a post or a dequeue of the
+ * program, with the locks that it holds.
+ */
+static int post_whole(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct cancel own;
+	int rc;
+
+	cancel_off(&own);
+	rc = ibv_post_send(qp, wr, bad);
+	cancel_restore(&own);
+	return rc;
+}
+
 static enum datp_err qp_make(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
@@ -316,7 +332,7 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	}
 	datp_lock(&ep->base.lock);
 	ep->qp = qp;
-	ep->post_send = qp->context->ops.post_send;
+	ep->post_send = rdma_bell_writes(ia) ? post_whole : qp->context->ops.post_send;
 	ep->post_recv = qp->context->ops.post_recv;
 	ep->qpn = qp->qp_num;
 	ep->ready = ep->over = ep->up = ep->heard = ep->broken = ep->failed = ep->draining = false;

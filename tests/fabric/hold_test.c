@@ -4,6 +4,8 @@
  * until the peer's first message arrives, or hold_ms have passed. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA
  * names. Over iWARP hold_ms is longer there than a slow guest delays this program; in the second suite it is longer than any test.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api.h"
@@ -151,16 +153,86 @@ static void answers_do_not_wait(void)
 	}
 }
 
+/* ------------------------------------------------------------------ cancellation */
+
+static _Atomic bool polls;
+
+/* The thread is cancelled before it dequeues, so it would end at the first cancellation point. */
+static void *dequeues_cancelled(void *arg)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	pthread_cancel(pthread_self());
+	do {
+		ret = dat_evd_dequeue(pair.b.recv, &event);
+		atomic_store(&polls, true);
+	} while (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY);
+	CHECK_DAT(ret, DAT_SUCCESS);
+	pthread_testcancel();
+	CHECK_FAIL("the thread is not cancelled after the call either");
+	return arg;
+}
+
+/* Its dequeue lets the deferred requests go, and siw's doorbell is a write(), with the locks of the endpoint and the EVD held. */
+static void thread_that_is_cancelled_as_it_lets_the_requests_go_leaves_no_lock(void)
+{
+	pthread_t thread;
+	void *result;
+
+	begin();
+	accept_b();
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE_DAT(api_recv(pair.a.ep, &to, 0, BYTES, 3), DAT_SUCCESS);
+	REQUIRE_DAT(api_send(pair.b.ep, &from, 0, BYTES, 2, 0), DAT_SUCCESS);
+	REQUIRE(pthread_create(&thread, NULL, dequeues_cancelled, NULL) == 0);
+	REQUIRE_SOON(atomic_load(&polls));
+	REQUIRE_DAT(api_send(pair.a.ep, &from, 4096, BYTES, 20, 0), DAT_SUCCESS);
+	REQUIRE(pthread_join(thread, &result) == 0);
+	CHECK(result == PTHREAD_CANCELED);
+	API_DTO(pair.b.request, pair.b.ep, 2, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(pair.a.recv, pair.a.ep, 3, DAT_DTO_SUCCESS, BYTES);
+}
+
+static void *posts_cancelled(void *arg)
+{
+	DAT_RETURN ret;
+
+	pthread_cancel(pthread_self());
+	ret = api_send(pair.a.ep, &from, 0, BYTES, 2, 0);
+	CHECK_DAT(ret, DAT_SUCCESS);
+	pthread_testcancel();
+	CHECK_FAIL("the thread is not cancelled after the call either");
+	return arg;
+}
+
+static void thread_that_is_cancelled_as_it_posts_leaves_no_lock(void)
+{
+	pthread_t thread;
+	void *result;
+
+	begin();
+	accept_b();
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	REQUIRE(pthread_create(&thread, NULL, posts_cancelled, NULL) == 0);
+	REQUIRE(pthread_join(thread, &result) == 0);
+	CHECK(result == PTHREAD_CANCELED);
+	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
+}
+
 static const struct check_test tests[] = {
 	CHECK_TEST(server_that_speaks_first_is_heard),
 	CHECK_TEST(server_that_speaks_first_and_hangs_up_is_heard),
 	CHECK_TEST(requests_that_still_wait_are_flushed),
+	CHECK_TEST(thread_that_is_cancelled_as_it_posts_leaves_no_lock),
 	CHECK_END
 };
 
 static const struct check_test long_tests[] = {
 	CHECK_TEST(first_message_of_the_peer_lets_the_requests_go),
 	CHECK_TEST(answers_do_not_wait),
+	CHECK_TEST(thread_that_is_cancelled_as_it_lets_the_requests_go_leaves_no_lock),
 	CHECK_END
 };
 

@@ -18,7 +18,7 @@ providers/common/dat12  providers/common/core providers/common/base registry reg
 providers/common/dat20  providers/common/dat12 providers/common/core providers/common/base
 providers/common/wrap   providers/common/dat20 providers/common/dat12 providers/common/core providers/common/base registry registry/front registry/dat12
 providers/soft          log (libdatp) providers/common/base
-providers/rdma          log (libdatp)
+providers/rdma          log (libdatp) providers/common/base
 providers/ib            providers/rdma (libdatp)
 providers/iwarp         providers/rdma (libdatp)
 providers/daplcma       providers/ib providers/iwarp providers/rdma (libdatp)

@@ -88,6 +88,17 @@ static void line_of_a_device_goes_before_that_of_its_transport(void)
 		     rdma_quirk_bit(RDMA_LOOSE_WINDOWS) | rdma_quirk_bit(RDMA_NO_LAST_WQE));
 }
 
+/* Their drivers pass a request to the kernel; hardware is told of it through mapped memory. */
+static void only_devices_without_a_mapped_doorbell_are_posted_to_by_a_write(void)
+{
+	REQUIRE(opened(&iw_kind, SIW, 0, "dev0 1"));
+	CHECK(rdma_bell_writes(&ia));
+	REQUIRE(opened(&ib_kind, RXE, 0, "dev0 1"));
+	CHECK(rdma_bell_writes(&ia));
+	REQUIRE(opened(&iw_kind, CHELSIO, 0x5400, "dev0 1"));
+	CHECK(!rdma_bell_writes(&ia));
+}
+
 /* ------------------------------------------------------------------ by dat.conf */
 
 static void dat_conf_switches_each_quirk(void)
@@ -254,6 +265,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(device_that_is_not_in_the_table_has_what_its_transport_has),
 	CHECK_TEST(line_of_a_part_is_of_no_other_part),
 	CHECK_TEST(line_of_a_device_goes_before_that_of_its_transport),
+	CHECK_TEST(only_devices_without_a_mapped_doorbell_are_posted_to_by_a_write),
 	CHECK_TEST(dat_conf_switches_each_quirk),
 	CHECK_TEST(what_is_switched_off_is_shown_with_the_reason),
 	CHECK_TEST(several_are_switched_and_the_last_word_counts),

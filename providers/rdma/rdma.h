@@ -431,7 +431,7 @@ struct rdma_ia {
 	struct rdma_channel *channel;
 	struct datp_watch *cm_watch, *async_watch;
 	struct datp_timer timer; /* of rdma_timer.c */
-	bool lost; /* the device is gone. Only used by the service thread */
+	_Atomic bool lost; /* the device is gone, and reports nothing more. Written by the service thread */
 	bool link_down; /* a message has said so. Only used by the service thread */
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a connection is not busy any more; CLOCK_MONOTONIC */

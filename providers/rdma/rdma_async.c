@@ -22,9 +22,9 @@ static void break_all(struct rdma_ia *ia)
 
 void rdma_device_lost(struct rdma_ia *ia)
 {
-	if (ia->lost)
+	/* relaxed: only the service thread writes it */
+	if (atomic_exchange_explicit(&ia->lost, true, memory_order_relaxed))
 		return;
-	ia->lost = true;
 	datp_log(1, "%s: the RDMA device is gone: close the adapter, and open it again when it is back",
 		 ia->base.name);
 	break_all(ia);

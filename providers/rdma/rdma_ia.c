@@ -188,7 +188,8 @@ void rdma_ia_close(struct datp_ia *base)
 		rdma_device_close(ia);
 	if (ia->channel)
 		rdma_channel_put(ia->channel);
-	if (ia->lost)
+	/* relaxed: the service thread, which writes it, has ended */
+	if (atomic_load_explicit(&ia->lost, memory_order_relaxed))
 		drop_lost_devices();
 	pthread_cond_destroy(&ia->idle);
 	pthread_mutex_destroy(&ia->cq_lock);

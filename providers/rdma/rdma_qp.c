@@ -421,12 +421,15 @@ bool rdma_qp_is_over(struct rdma_ep *ep)
 	return over;
 }
 
-/* Returns whether the queue pair has reported everything that it was to report. No lock held. */
+/* Returns whether the queue pair has reported everything that it will report. No lock held. */
 static bool has_told_all(struct rdma_ep *ep)
 {
 	const struct rdma_ia *ia = rdma_ep_ia(ep);
 	bool all;
 
+	/* relaxed: a thread that does not see it yet looks again. Each endpoint of such a device would wait in vain. */
+	if (atomic_load_explicit(&ia->lost, memory_order_relaxed))
+		return true;
 	datp_lock(&ep->base.lock);
 	all = !ep->owed && !ep->owed_last;
 	if (ep->base.srq && ep->over && !rdma_has(ia, RDMA_NO_LAST_WQE))

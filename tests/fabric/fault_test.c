@@ -678,6 +678,42 @@ static void writes_to_a_device_that_is_reset_are_flushed(void)
 	check_kill(my.peer);
 }
 
+static __thread int naps;
+
+/* Replaces the C library's, and counts the calls of each thread. */
+int nanosleep(const struct timespec *time, struct timespec *rest)
+{
+	int (*real)(const struct timespec *, struct timespec *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "nanosleep");
+	naps++;
+	return real(time, rest);
+}
+
+/* With many endpoints it would take long to wait for each of them. */
+static void nothing_is_waited_for_that_a_device_that_is_reset_owes(void)
+{
+	struct api_pair pair[4];
+	struct api_buf buf;
+	DAT_EVENT event;
+
+	make_resettable();
+	api_open();
+	buf = api_buf(AREA, DAT_MEM_PRIV_ALL_FLAG);
+	for (int i = 0; i < 4; i++) {
+		api_pair_make(&pair[i], NULL);
+		REQUIRE_DAT(api_recv(pair[i].a.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+		REQUIRE_DAT(api_recv(pair[i].b.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	}
+	reset();
+	API_EVENT(api.async, &event);
+	CHECK_EQ_INT(event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	naps = 0;
+	CHECK_DAT(dat_ia_close(api.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	CHECK_EQ_INT(naps, 0);
+	api.ia = DAT_HANDLE_NULL;
+}
+
 static void device_that_is_back_works(void)
 {
 	meet_open(AREA);
@@ -764,6 +800,7 @@ static const struct check_test device_tests[] = {
 static const struct check_test reset_tests[] = {
 	CHECK_TEST(device_that_is_reset_ends_its_connections_and_is_told_of),
 	CHECK_TEST(writes_to_a_device_that_is_reset_are_flushed),
+	CHECK_TEST(nothing_is_waited_for_that_a_device_that_is_reset_owes),
 	CHECK_END
 };
 

@@ -67,7 +67,7 @@ faults()
 goes()
 {
 	echo "# $1"
-	faults "$1" reset: 2
+	faults "$1" reset: 3
 	faults "$1" 'deleted device' 1
 	case $("$imitate" --adapter "$1") in
 	ib-*) renew rxe0 rxe eth0 ;;

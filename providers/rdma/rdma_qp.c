@@ -350,7 +350,11 @@ static enum datp_err qp_make(struct rdma_ep *ep)
 	return DATP_OK;
 }
 
-static void halt(struct rdma_ep *ep)
+/*
+ * With the lock held, because the kernel gives the handle of a queue pair that is being destroyed to the next one, which another
+ * endpoint may have: qp_unmake() takes the queue pair from the endpoint under the lock first. EP lock.
+ */
+static void halt_locked(struct rdma_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
@@ -404,11 +408,11 @@ void rdma_qp_stop_if_begun(struct rdma_ep *ep)
 
 	datp_lock(&ep->base.lock);
 	begun = ep->ready;
-	if (begun)
+	if (begun) {
 		over_locked(ep);
+		halt_locked(ep);
+	}
 	datp_unlock(&ep->base.lock);
-	if (begun)
-		halt(ep);
 }
 
 bool rdma_qp_is_over(struct rdma_ep *ep)
@@ -483,9 +487,10 @@ void rdma_qp_took_last(struct rdma_ep *ep)
 static void qp_unmake(struct rdma_ep *ep)
 {
 	struct rdma_ia *ia = rdma_ep_ia(ep);
+	struct ibv_qp *qp = ep->qp;
 	bool draining;
 
-	if (!ep->qp)
+	if (!qp)
 		return;
 	datp_lock(&ep->base.lock);
 	rdma_fast_end_locked(ep);
@@ -497,7 +502,10 @@ static void qp_unmake(struct rdma_ep *ep)
 		rdma_cqset_watch(ep->send_set, -1);
 	rdma_qp_stop_if_begun(ep);
 	await_owed(ep);
-	if (ibv_destroy_qp(ep->qp))
+	datp_lock(&ep->base.lock);
+	ep->qp = NULL;
+	datp_unlock(&ep->base.lock);
+	if (ibv_destroy_qp(qp))
 		datp_log(1, "%s: cannot free a queue pair: %s", ia->base.name, strerror(errno));
 	/*
 	 * On some devices, completions that came after the last poll are still in the CQs, and the
@@ -509,7 +517,6 @@ static void qp_unmake(struct rdma_ep *ep)
 	qp_unlist(ia, ep);
 	release_cqs(ep);
 	datp_lock(&ep->base.lock);
-	ep->qp = NULL;
 	ep->qpn = 0;
 	ep->ready = false;
 	datp_unlock(&ep->base.lock);
@@ -709,7 +716,9 @@ enum rdma_dead rdma_qp_is_dead(const struct rdma_ep *ep)
  */
 void rdma_qp_failed(struct rdma_ep *ep)
 {
-	halt(ep);
+	datp_lock(&ep->base.lock);
+	halt_locked(ep);
+	datp_unlock(&ep->base.lock);
 	rdma_cqset_drain(ep->recv_set);
 }
 
@@ -718,16 +727,16 @@ void rdma_qp_stop_locked(struct rdma_ep *ep)
 	over_locked(ep);
 	/* this comes first, because the connection manager may report an end caused by the peer, too */
 	rdma_ep_break_locked(ep);
-	halt(ep);
+	halt_locked(ep);
 }
 
 void rdma_qp_stop(struct rdma_ep *ep)
 {
 	datp_lock(&ep->base.lock);
 	over_locked(ep);
+	halt_locked(ep);
+	staged_free_locked(ep);
 	datp_unlock(&ep->base.lock);
-	halt(ep);
-	staged_free(ep);
 }
 
 /* ------------------------------------------------------------------ endpoints */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Private data that arrive in two connection requests: the list of first parts that wait for their second
- * part. Invariant: the list has at most one part for each queue pair of a peer, and at most PARTS_MAX in all. So a peer that
- * sends only first parts makes other peers lose theirs, but cannot use up memory. Service thread.
+ * part. Invariant: the list has at most one part for each queue pair of a peer and each service point, and at most PARTS_MAX in
+ * all. So a peer that sends only first parts makes other peers lose theirs, but cannot use up memory. Service thread.
+ *
+ * The number of the queue pair is what the sender says, and any process of the peer's host may say it. So a first part that
+ * differs from the one that is kept spoils that one: neither is made a whole, and the sender is rejected, as if nobody listened.
  */
 #include "rdma_cm.h"
 #include "rdma_parts.h"
@@ -11,12 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_MAX = 256 };
+/* PART_US: a peer sends its second part when it has been asked for it; its attempts take up to a minute (ANSWER_MS) */
+enum { PARTS_MAX = 256, PART_US = 60000000 };
 
 struct rdma_part {
 	struct rdma_part *next;
+	const struct rdma_cm_id *listener;
 	struct in_addr address;
 	uint32_t qpn, total;
+	bool spoilt; /* another first part has come that differs from this one */
+	uint64_t since_us;
 	unsigned char data[RDMA_PDATA_MAX];
 };
 
@@ -25,14 +32,19 @@ static struct in_addr peer_of(const struct rdma_cm_event *event)
 	return ((struct sockaddr_in *)rdma_get_peer_addr(event->id))->sin_addr;
 }
 
+/* The first part from this queue pair to this service point. */
+static bool is_of(const struct rdma_part *part, const struct rdma_cm_event *event)
+{
+	return part->qpn == event->param.conn.qp_num && part->address.s_addr == peer_of(event).s_addr &&
+	       part->listener == event->listen_id;
+}
+
 /* Takes the first part from this queue pair off the list. Returns NULL if the list has no part from it. */
 static struct rdma_part *take(struct rdma_ia *ia, const struct rdma_cm_event *event)
 {
-	struct in_addr address = peer_of(event);
 	struct rdma_part **at = &ia->parts, *part;
 
-	while (*at && ((*at)->qpn != event->param.conn.qp_num ||
-		       (*at)->address.s_addr != address.s_addr))
+	while (*at && !is_of(*at, event))
 		at = &(*at)->next;
 	part = *at;
 	if (part)
@@ -40,32 +52,45 @@ static struct rdma_part *take(struct rdma_ia *ia, const struct rdma_cm_event *ev
 	return part;
 }
 
-static void forget_oldest(struct rdma_ia *ia)
+static void forget_from(struct rdma_part **at)
 {
-	struct rdma_part **at = &ia->parts;
-	int n = 0;
+	while (*at) {
+		struct rdma_part *part = *at;
 
-	for (; *at; at = &(*at)->next)
-		if (++n == PARTS_MAX) {
-			free(*at);
-			*at = NULL;
-			return;
-		}
+		*at = part->next;
+		free(part);
+	}
+}
+
+/* Forgets the parts that are too old, and all but the newest ones. The list has the newest part first. */
+static void forget_old(struct rdma_ia *ia, int newest)
+{
+	uint64_t now = datp_clock_us();
+	struct rdma_part **at = &ia->parts;
+
+	for (int n = 0; *at && n < newest && now - (*at)->since_us < PART_US; n++)
+		at = &(*at)->next;
+	forget_from(at);
 }
 
 static bool keep(struct rdma_ia *ia, const struct rdma_cm_event *event, uint32_t total)
 {
+	const struct rdma_conn_param *param = &event->param.conn;
 	struct rdma_part *part = take(ia, event);
 
-	if (!part)
+	if (part)
+		part->spoilt |= part->total != total || memcmp(part->data, param->private_data, param->private_data_len) != 0;
+	else
 		part = calloc(1, sizeof(*part));
 	if (!part)
 		return false;
-	forget_oldest(ia);
+	forget_old(ia, PARTS_MAX - 1);
+	part->listener = event->listen_id;
 	part->address = peer_of(event);
-	part->qpn = event->param.conn.qp_num;
+	part->qpn = param->qp_num;
 	part->total = total;
-	memcpy(part->data, event->param.conn.private_data, event->param.conn.private_data_len);
+	part->since_us = datp_clock_us();
+	memcpy(part->data, param->private_data, param->private_data_len);
 	part->next = ia->parts;
 	ia->parts = part;
 	return true;
@@ -79,6 +104,7 @@ enum rdma_parts rdma_parts_join(struct rdma_ia *ia, const struct rdma_cm_event *
 	struct rdma_part *part;
 	bool good;
 
+	forget_old(ia, PARTS_MAX);
 	switch (rdma_wire_part(ia->kind, param, &total)) {
 	case 0:
 		return RDMA_PARTS_NONE;
@@ -88,7 +114,7 @@ enum rdma_parts rdma_parts_join(struct rdma_ia *ia, const struct rdma_cm_event *
 		break;
 	}
 	part = take(ia, event);
-	good = part && part->total == total;
+	good = part && part->total == total && !part->spoilt;
 	if (good) {
 		each = ia->kind->request_bytes - RDMA_TRAILER;
 		memcpy(whole, part->data, each);
@@ -101,10 +127,5 @@ enum rdma_parts rdma_parts_join(struct rdma_ia *ia, const struct rdma_cm_event *
 
 void rdma_parts_fini(struct rdma_ia *ia)
 {
-	while (ia->parts) {
-		struct rdma_part *part = ia->parts;
-
-		ia->parts = part->next;
-		free(part);
-	}
+	forget_from(&ia->parts);
 }

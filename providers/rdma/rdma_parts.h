@@ -10,7 +10,7 @@ enum rdma_parts {
 	RDMA_PARTS_NONE, /* a request like any other */
 	RDMA_PARTS_MORE, /* a first part, kept */
 	RDMA_PARTS_WHOLE, /* the second part; `whole` has both */
-	RDMA_PARTS_BAD	 /* a second part without a first one, or no memory for it */
+	RDMA_PARTS_BAD	 /* a second part without a first one, or with one that is spoilt; or no memory for it */
 };
 
 /* Takes the private data of a request. Service thread. */

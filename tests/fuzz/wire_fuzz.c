@@ -64,6 +64,14 @@ static void reject_check(const struct message *m)
 	memcpy(copy, data, length);
 }
 
+/* Takes the place of libdatp's: a third of a minute for each call, so that first parts grow too old. */
+uint64_t datp_clock_us(void)
+{
+	static uint64_t now;
+
+	return now += 20000000;
+}
+
 static void parts_check(struct rdma_ia *ia, const struct message *m)
 {
 	unsigned char *whole = malloc(RDMA_PDATA_MAX);

@@ -229,35 +229,114 @@ static void parts_make_the_whole(void)
 	CHECK_EQ_INT(rdma_wire_part(&ib_kind, &param, &total), 0);
 }
 
-/* The request of a peer's queue pair arrives, with one part of data that are 60 bytes long. */
-static enum rdma_parts part_comes(struct rdma_ia *ia, uint32_t qpn, int part)
+static struct rdma_ia *listening;
+static struct rdma_cm_id listener, other_listener;
+static uint64_t clock_us;
+
+/* Takes the place of libdatp's, for rdma_parts.c. */
+uint64_t datp_clock_us(void)
+{
+	return clock_us;
+}
+
+static void listen_begin(void)
+{
+	listening = calloc(1, sizeof(*listening));
+	REQUIRE(listening != NULL);
+	listening->kind = &ib_kind;
+}
+
+static void listen_end(void)
+{
+	rdma_parts_fini(listening);
+	free(listening);
+}
+
+/* The request of a peer's queue pair arrives, with one part of data that have this length. */
+static enum rdma_parts part_comes_to(struct rdma_cm_id *to, uint32_t qpn, int part, uint32_t length)
 {
 	struct rdma_cm_id id = { 0 };
-	struct rdma_cm_event event = { .id = &id };
+	struct rdma_cm_event event = { .id = &id, .listen_id = to };
 	unsigned char whole[RDMA_PDATA_MAX];
+	enum rdma_parts parts;
 	uint32_t len;
 
-	rdma_wire_pack(&ib_kind, RDMA_REQUEST, data, 60, wire, &param);
-	rdma_wire_pack_part(&ib_kind, data, 60, part, wire);
+	rdma_wire_pack(&ib_kind, RDMA_REQUEST, data, length, wire, &param);
+	rdma_wire_pack_part(&ib_kind, data, length, part, wire);
 	event.param.conn = param;
 	event.param.conn.qp_num = qpn;
-	return rdma_parts_join(ia, &event, whole, &len);
+	parts = rdma_parts_join(listening, &event, whole, &len);
+	if (parts == RDMA_PARTS_WHOLE)
+		CHECK_EQ_MEM(whole, data, length);
+	return parts;
+}
+
+static enum rdma_parts part_comes(uint32_t qpn, int part)
+{
+	return part_comes_to(&listener, qpn, part, 60);
 }
 
 /* Of the peers that send only first parts the newest 256 are remembered, as SECURITY.md says. */
 static void first_parts_are_kept_of_a_limited_number_of_peers(void)
 {
 	enum { PEERS = 300, KEPT = 256 };
-	struct rdma_ia *ia = calloc(1, sizeof(*ia));
 
-	REQUIRE(ia != NULL);
-	ia->kind = &ib_kind;
+	listen_begin();
 	for (uint32_t qpn = 0; qpn < PEERS; qpn++)
-		REQUIRE_EQ_INT(part_comes(ia, qpn, 1), RDMA_PARTS_MORE);
+		REQUIRE_EQ_INT(part_comes(qpn, 1), RDMA_PARTS_MORE);
 	for (uint32_t qpn = 0; qpn < PEERS; qpn++)
-		CHECK_EQ_INT(part_comes(ia, qpn, 2), qpn < PEERS - KEPT ? RDMA_PARTS_BAD : RDMA_PARTS_WHOLE);
-	rdma_parts_fini(ia);
-	free(ia);
+		CHECK_EQ_INT(part_comes(qpn, 2), qpn < PEERS - KEPT ? RDMA_PARTS_BAD : RDMA_PARTS_WHOLE);
+	listen_end();
+}
+
+static void parts_to_different_service_points_are_not_joined(void)
+{
+	listen_begin();
+	REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes_to(&other_listener, 7, 2, 60), RDMA_PARTS_BAD);
+	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_WHOLE);
+	listen_end();
+}
+
+/* A peer sends its first part once more if its request was taken for a stale one. */
+static void first_part_may_come_twice(void)
+{
+	listen_begin();
+	for (int i = 0; i < 2; i++)
+		REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_WHOLE);
+	listen_end();
+}
+
+/* Another process of the peer's host may name the queue pair of this peer, before the peer sends its first part, or after that. */
+static void first_parts_that_differ_make_no_whole(void)
+{
+	listen_begin();
+	REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	data[0] ^= 1;
+	CHECK_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_BAD);
+	REQUIRE_EQ_INT(part_comes_to(&listener, 7, 1, 62), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_BAD);
+	/* the peer's next attempt is a new one */
+	REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_WHOLE);
+	listen_end();
+}
+
+static void first_part_is_forgotten_after_a_minute(void)
+{
+	enum { MINUTE_US = 60000000 };
+
+	listen_begin();
+	REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	REQUIRE_EQ_INT(part_comes(8, 1), RDMA_PARTS_MORE);
+	clock_us += MINUTE_US - 1;
+	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_WHOLE);
+	clock_us++;
+	CHECK_EQ_INT(part_comes(8, 2), RDMA_PARTS_BAD);
+	listen_end();
 }
 
 /* ------------------------------------------------------------------ rejections */
@@ -299,6 +378,10 @@ static const struct check_test tests[] = {
 	CHECK_TEST(mark_in_a_strangers_data_is_data),
 	CHECK_TEST(parts_make_the_whole),
 	CHECK_TEST(first_parts_are_kept_of_a_limited_number_of_peers),
+	CHECK_TEST(parts_to_different_service_points_are_not_joined),
+	CHECK_TEST(first_part_may_come_twice),
+	CHECK_TEST(first_parts_that_differ_make_no_whole),
+	CHECK_TEST(first_part_is_forgotten_after_a_minute),
 	CHECK_TEST(word_of_a_rejection_tells_it_from_the_networks),
 	CHECK_END
 };

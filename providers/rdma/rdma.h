@@ -226,6 +226,7 @@ struct rdma_conn {
 	 * more, it is used under the IA mutex.
 	 */
 	bool established;
+	DAT_EVENT_NUMBER fails; /* the attempt has failed within its op, and has this event; 0: it has not. Written by the op */
 	/* it has been disconnected, and the event of its end is still to come. Only used by the service thread */
 	bool hung_up;
 	/*
@@ -233,7 +234,8 @@ struct rdma_conn {
 	 */
 	bool rtr_pending;
 	/*
-	 * the time of the next nudge, of a deferred accept, of a repeated request, or of giving up the wait for its end;
+	 * the time of the next nudge, of a deferred accept, of a repeated request, of the report of a failure, or of
+	 * giving up the wait for its end;
 	 * 0: none (IA mutex)
 	 */
 	uint64_t due_us;

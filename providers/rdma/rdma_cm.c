@@ -43,27 +43,6 @@ static uint8_t least(int64_t a, int64_t b)
 	return n < 0 ? 0 : n > 255 ? 255 : (uint8_t)n;
 }
 
-/* ------------------------------------------------------------------ failing later */
-
-/*
- * An op that has begun something must not fail any more, so a failure is reported as an event. The
- * service thread calls these.
- */
-static void report_unreachable(struct datp_ep *ep)
-{
-	rdma_ep_failed(rdma_ep(ep), DAT_CONNECTION_EVENT_UNREACHABLE);
-}
-
-static void report_accept_failed(struct datp_ep *ep)
-{
-	rdma_ep_failed(rdma_ep(ep), DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-}
-
-static enum datp_err fail_later(struct rdma_ep *ep, void (*report)(struct datp_ep *ep))
-{
-	return datp_ep_call(&ep->base, report);
-}
-
 /* ------------------------------------------------------------------ the active side */
 
 /*
@@ -141,9 +120,9 @@ enum datp_err rdma_ep_connect(struct datp_ep *base, const struct datp_conn_param
 	}
 	/* if there is no route to the peer, this is an event, as it is when resolving takes time */
 	if (rdma_address_resolve(conn, &to))
-		err = fail_later(ep, report_unreachable);
+		conn->fails = DAT_CONNECTION_EVENT_UNREACHABLE;
 	rdma_conn_made(conn);
-	return err;
+	return DATP_OK;
 }
 
 static void learn_port(struct rdma_ep *ep, struct rdma_cm_id *id)
@@ -315,8 +294,7 @@ static void fit_offer(const struct rdma_ia *ia, const struct rdma_conn_param *of
 }
 
 /* A failure from here on is reported by an event, because the connection request is used up. */
-static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
-				  const struct rdma_conn_param *offer)
+static void accept_begin(struct rdma_conn *conn, struct rdma_ep *ep, const struct rdma_conn_param *offer)
 {
 	static struct log_limit unaccepted;
 	struct rdma_conn_param *param = &conn->param;
@@ -325,7 +303,7 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	fit_offer(conn->ia, offer, param);
 	learn_port(ep, conn->id);
 	if (rdma_accept_defer(conn, ep))
-		return DATP_OK;
+		return;
 	datp_lock(&ep->base.lock);
 	rdma_defer_begin_locked(ep);
 	datp_unlock(&ep->base.lock);
@@ -333,11 +311,11 @@ static enum datp_err accept_begin(struct rdma_conn *conn, struct rdma_ep *ep,
 	    !rdma_qp_connect(ep, conn->id, param->responder_resources, param->initiator_depth) &&
 	    !rdma_accept(conn->id, param)) {
 		conn->answered = true;
-		return DATP_OK;
+		return;
 	}
 	log_limited(&unaccepted, 3, "%s: cannot accept a request, most likely because the peer has given up: %s",
 		    conn->ia->base.name, strerror(errno));
-	return fail_later(ep, report_accept_failed);
+	conn->fails = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 }
 
 enum datp_err rdma_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, const void *pdata,
@@ -356,9 +334,9 @@ enum datp_err rdma_cr_accept(struct datp_cr *base, struct datp_ep *ep_base, cons
 		return DATP_ERR_MEMORY;
 	cr->id = NULL;
 	rdma_wire_pack(ia->kind, RDMA_REPLY, pdata, len, conn->pdata, &conn->param);
-	err = accept_begin(conn, ep, &cr->offer);
+	accept_begin(conn, ep, &cr->offer);
 	rdma_conn_made(conn);
-	return err;
+	return DATP_OK;
 }
 
 void rdma_cr_reject(struct datp_cr *base)

@@ -115,6 +115,8 @@ void rdma_conn_made(struct rdma_conn *conn)
 	conn->making = false;
 	if (conn->answered)
 		rdma_limit_locked(conn);
+	if (conn->fails)
+		rdma_fail_soon_locked(conn);
 	/* with the mutex held, because the connection may be freed as soon as `making` is false */
 	pthread_cond_broadcast(&ia->idle);
 	pthread_mutex_unlock(&ia->lock);

@@ -18,6 +18,9 @@
  * Asking again. A connection request that the peer's connection manager took for a stale connection is sent
  * once more.
  *
+ * Failing later. An op that has begun something must not fail any more, not even for lack of memory. So a failure
+ * is an event, which this timer queues.
+ *
  * Limits. The kernel waits 69 seconds for a peer that does not send the RTU after an accept, or does not answer
  * the end of a connection, and longer if the peer's connection request has asked for that; nobody but this side
  * waits for the answer to an RTR message. A peer that has
@@ -134,6 +137,11 @@ void rdma_limit_locked(struct rdma_conn *conn)
 {
 	conn->limit_us = datp_clock_us() + (uint64_t)conn->ia->opt.handshake_ms * MS;
 	look_by(conn->ia, conn->limit_us);
+}
+
+void rdma_fail_soon_locked(struct rdma_conn *conn)
+{
+	set_due_locked(conn, 0);
 }
 
 /*
@@ -289,6 +297,8 @@ static void look(void *arg)
 	while ((conn = one_due(ia, now, &ep, &limit)) != NULL) {
 		if (limit)
 			limit_reached(conn, ep);
+		else if (conn->fails)
+			rdma_ep_failed(ep, conn->fails);
 		else if (conn->hung_up)
 			rdma_ep_lost(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		else if (conn->asks)

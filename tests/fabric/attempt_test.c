@@ -3,6 +3,8 @@
  * Attempts to connect: how the providers give one up while a thread still works on it, which thread calls rdma_connect(), and what
  * happens if the local port is taken. Runs in a guest of the lab, over the adapter that OPENDAT_TEST_IA names.
  */
+#include <datp/provider.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -22,6 +24,13 @@ static void open_end(void)
 	api_open();
 	REQUIRE(!sem_init(&twist.reached, 0, 0) && !sem_init(&twist.open, 0, 0));
 	api_end_make(&ended, NULL);
+}
+
+/* Connects where nobody listens, with this limit in microseconds. */
+static DAT_RETURN connect_in_vain(DAT_TIMEOUT limit)
+{
+	return dat_ep_connect(ended.ep, api_address(), FOREIGN, limit, 0, NULL, DAT_QOS_BEST_EFFORT,
+			      DAT_CONNECT_DEFAULT_FLAG);
 }
 
 static _Atomic bool over_already;
@@ -132,6 +141,62 @@ static void attempt_that_finds_no_local_port_names_the_cause(void)
 	CHECK_HAS_STR(check_stderr_end(), "Address already in use");
 }
 
+/* ------------------------------------------------------------------ without memory */
+
+static __thread bool no_memory;
+
+/* Interposes libdatp's: while `no_memory` is set, there is none for the thread's calls that the service thread is to make. */
+enum datp_err datp_ep_call(struct datp_ep *ep, void (*fn)(struct datp_ep *ep))
+{
+	enum datp_err (*real)(struct datp_ep *, void (*)(struct datp_ep *));
+
+	if (no_memory)
+		return DATP_ERR_MEMORY;
+	*(void **)&real = dlsym(dlopen("libdatp.so.0", RTLD_LAZY | RTLD_NOLOAD), "datp_ep_call");
+	return real(ep, fn);
+}
+
+static void connect_that_fails_without_memory_has_its_event(void)
+{
+	open_end();
+	atomic_store(&twist.resolve_fails, true);
+	no_memory = true;
+	CHECK_DAT(connect_in_vain(DAT_TIMEOUT_INFINITE), DAT_SUCCESS);
+	no_memory = false;
+	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/* The connection request is used up by then, so a second accept would have none. */
+static void accept_that_fails_without_memory_has_its_event(void)
+{
+	struct api_end asks;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CONN_QUAL qual;
+	struct api_buf buf;
+	DAT_CR_HANDLE cr;
+	DAT_RETURN ret;
+
+	open_end();
+	buf = api_buf(4096, DAT_MEM_PRIV_ALL_FLAG);
+	cr_evd = api_evd(8, DAT_EVD_CR_FLAG);
+	api_listen(cr_evd, DAT_PSP_CONSUMER_FLAG, &qual);
+	api_end_make(&asks, NULL);
+	REQUIRE_DAT(api_recv(ended.ep, &buf, 0, 64, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(asks.ep, qual), DAT_SUCCESS);
+	cr = api_cr(cr_evd);
+	atomic_store(&twist.accept_fails, true);
+	no_memory = true;
+	ret = dat_cr_accept(cr, ended.ep, 0, NULL);
+	no_memory = false;
+	CHECK(!atomic_load(&twist.accept_fails));
+	if (ret == DAT_SUCCESS)
+		API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	else
+		CHECK_DAT(dat_cr_accept(cr, ended.ep, 0, NULL), DAT_SUCCESS);
+	api_end_free(&ended);
+	API_CONN(asks.connect, asks.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 /* Connects where no route is found in time. Returns how often it was looked for. */
 static int routes_in_vain(const char *tries, const char *ms)
 {
@@ -175,6 +240,8 @@ static const struct check_test all_tests[] = {
 	CHECK_TEST(attempt_is_not_over_before_it_has_begun),
 	CHECK_TEST(attempt_whose_local_port_is_taken_gets_another),
 	CHECK_TEST(route_has_a_time_and_a_number_of_attempts_of_its_own),
+	CHECK_TEST(connect_that_fails_without_memory_has_its_event),
+	CHECK_TEST(accept_that_fails_without_memory_has_its_event),
 	CHECK_TEST(attempt_that_finds_no_local_port_names_the_cause),
 	CHECK_END
 };

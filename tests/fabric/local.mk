@@ -125,8 +125,8 @@ tests_fabric_bound_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 tests_fabric_bound_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_attempt_test_SOURCES = tests/fabric/attempt_test.c $(TWIST_SOURCES)
 tests_fabric_attempt_test_CPPFLAGS = $(API_CPPFLAGS)
-# twist.c interposes functions of libraries of which the program calls none
-tests_fabric_attempt_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+# twist.c interposes functions of libraries of which the program calls none, and its datp_ep_call() interposes libdatp's
+tests_fabric_attempt_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -Wl,--no-as-needed
 tests_fabric_attempt_test_LDADD = $(API_LIBS) $(VERBS_LIBS) $(RDMACM_LIBS)
 tests_fabric_fault_test_SOURCES = tests/fabric/fault_test.c
 tests_fabric_fault_test_CPPFLAGS = $(API_CPPFLAGS)

@@ -122,6 +122,10 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 		sem_post(&twist.reached);
 		sem_wait(&twist.open);
 	}
+	if (atomic_exchange(&twist.resolve_fails, false)) {
+		errno = ENETUNREACH;
+		return -1;
+	}
 	return real(id, from, to, ms);
 }
 
@@ -174,6 +178,10 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 
 	*(void **)&real = dlsym(RTLD_NEXT, "rdma_accept");
 	atomic_fetch_add(&twist.accepts, 1);
+	if (atomic_exchange(&twist.accept_fails, false)) {
+		errno = EINVAL;
+		return -1;
+	}
 	twist_id_has(id, param->qp_num);
 	atomic_store(&answered, ready);
 	atomic_store(&twist.answered_in, param->responder_resources);

@@ -74,6 +74,8 @@ extern struct twist {
 	_Atomic int gid;		/* the index plus one of the GID that this queue pair got */
 	_Atomic bool route_lost;	/* the next route that is found arrives as one that was not found in time */
 	_Atomic int routes, route_ms;	/* count: calls of rdma_resolve_route(); the time that the last one was given */
+	_Atomic bool resolve_fails;	/* the next rdma_resolve_addr() fails with ENETUNREACH */
+	_Atomic bool accept_fails;	/* the next rdma_accept() fails with EINVAL */
 	_Atomic int accepts;		/* count: connection requests that were accepted */
 	_Atomic bool serves_none;	/* queue pairs serve no RDMA Reads */
 	_Atomic int says_reads;		/* peers seem to ask for and grant this many RDMA Reads less one; 0: their own numbers */

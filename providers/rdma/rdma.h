@@ -210,7 +210,7 @@ struct rdma_conn {
 	int result;	    /* of rdma_connect(): an errno, or 0 */
 	bool connecting;    /* the worker thread, `worker`, may be in rdma_connect (IA mutex) */
 	pthread_t worker;
-	struct timespec handshake; /* it is not cancelled before this time (IA mutex) */
+	uint64_t handshake_us; /* it is not cancelled before this time (IA mutex) */
 	bool detached;	    /* from its endpoint, and not retired yet: the thread that has detached it does that (IA mutex) */
 	bool dead;	    /* to be destroyed (IA mutex) */
 	bool active;
@@ -235,7 +235,7 @@ struct rdma_conn {
 	bool rtr_pending;
 	/*
 	 * the time of the next nudge, of a deferred accept, of a repeated request, of the report of a failure, or of
-	 * giving up the wait for its end;
+	 * giving up the wait for its end; once it is detached, the time to cancel its worker;
 	 * 0: none (IA mutex)
 	 */
 	uint64_t due_us;

@@ -11,6 +11,7 @@
  * An endpoint that gives up its attempt cancels the worker, because the kernel does not release the
  * queue pair before rdma_connect() has returned; but it does not do so while the peer may be about
  * to answer, because siw loses the peer's listener if a connection ends before siw has accepted it.
+ * The service thread does not wait for that time: its timer cancels the worker then.
  */
 #include "log/limited.h"
 #include "rdma_cm.h"
@@ -26,7 +27,7 @@
  * If the host is there, rdma_connect() returns within this time, and the connection stays until the
  * peer's connection manager has answered, too.
  */
-enum { HANDSHAKE_MS = 250 };
+enum { HANDSHAKE_US = 250000 };
 
 /* Guards rdma_conn.ia of connections with a worker. It is taken before the IA mutex. */
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -248,19 +249,36 @@ bool rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id)
 	return true;
 }
 
-/*
- * The IA mutex is held, and released while this waits. The connection is detached, and belongs to
- * the caller.
- */
-static void worker_end_locked(struct rdma_conn *conn)
+void rdma_worker_cancel_locked(struct rdma_conn *conn)
 {
-	int rc = 0;
-
-	while (conn->connecting && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&conn->ia->idle, &conn->ia->lock, &conn->handshake);
 	if (conn->connecting)
 		pthread_cancel(conn->worker);
 	conn->connecting = false;
+}
+
+/*
+ * The IA mutex is held, and released while this waits. The connection is detached, and belongs to
+ * the caller; or the service thread has ended.
+ */
+static void worker_end_locked(struct rdma_conn *conn)
+{
+	const struct timespec at = { .tv_sec = (time_t)(conn->handshake_us / 1000000),
+				     .tv_nsec = (long)(conn->handshake_us % 1000000) * 1000 };
+	int rc = 0;
+
+	while (conn->connecting && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&conn->ia->idle, &conn->ia->lock, &at);
+	rdma_worker_cancel_locked(conn);
+}
+
+void rdma_workers_end(struct rdma_ia *ia)
+{
+	pthread_mutex_lock(&ia->lock);
+	/* no connection leaves the list meanwhile, because only the service thread destroys them */
+	for (struct rdma_conn *conn = ia->conns; conn; conn = conn->next)
+		if (!conn->ep)
+			worker_end_locked(conn);
+	pthread_mutex_unlock(&ia->lock);
 }
 
 struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
@@ -277,7 +295,10 @@ struct rdma_conn *rdma_conn_detach(struct rdma_ep *ep)
 	if (conn) {
 		conn->ep = NULL;
 		conn->detached = true;
-		worker_end_locked(conn);
+		if (!inside)
+			worker_end_locked(conn);
+		else if (conn->connecting)
+			rdma_cancel_later_locked(conn);
 	}
 	pthread_mutex_unlock(&ia->lock);
 	return conn;
@@ -375,6 +396,8 @@ void rdma_conns_fini(struct rdma_ia *ia)
 {
 	struct rdma_conn *conn, *idle = NULL;
 
+	/* without workers_lock, which a worker takes before it is done */
+	rdma_workers_end(ia);
 	pthread_mutex_lock(&workers_lock);
 	pthread_mutex_lock(&ia->lock);
 	while ((conn = ia->conns) != NULL) {
@@ -451,17 +474,6 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static struct timespec in_ms(int ms)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_nsec += ms * 1000000L;
-	at.tv_sec += at.tv_nsec / 1000000000;
-	at.tv_nsec %= 1000000000;
-	return at;
-}
-
 static int start_worker(struct rdma_conn *conn)
 {
 	int rc;
@@ -473,7 +485,7 @@ static int start_worker(struct rdma_conn *conn)
 	 * stored
 	 */
 	pthread_mutex_lock(&conn->ia->lock);
-	conn->handshake = in_ms(HANDSHAKE_MS);
+	conn->handshake_us = datp_clock_us() + HANDSHAKE_US;
 	rc = start_aside(&conn->worker, worker, conn);
 	conn->working = conn->connecting = !rc;
 	pthread_mutex_unlock(&conn->ia->lock);

@@ -28,6 +28,13 @@ void rdma_conn_dead(struct rdma_conn *conn);
 bool rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);
 void rdma_conns_fini(struct rdma_ia *ia);
 /*
+ * Cancels, when it may, each worker that the service thread's timer was to cancel. Called by the service thread, which must not
+ * wait for its own timer, or when that has ended.
+ */
+void rdma_workers_end(struct rdma_ia *ia);
+/* Cancels the worker of a connection that has been detached, unless rdma_connect() has returned. IA mutex. */
+void rdma_worker_cancel_locked(struct rdma_conn *conn);
+/*
  * Calls rdma_connect(), in a worker if it may block. Returns 0 or an errno; the service thread passes
  * the result of a worker to rdma_connect_result(). Service thread.
  */

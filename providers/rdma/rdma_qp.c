@@ -502,6 +502,9 @@ static void qp_unmake(struct rdma_ep *ep)
 		rdma_cqset_watch(ep->send_set, -1);
 	rdma_qp_stop_if_begun(ep);
 	await_owed(ep);
+	/* the kernel waits for the worker of an attempt with this queue pair; an agent of the program may be here */
+	if (datp_loop_inside(&ia->base))
+		rdma_workers_end(ia);
 	datp_lock(&ep->base.lock);
 	ep->qp = NULL;
 	datp_unlock(&ep->base.lock);

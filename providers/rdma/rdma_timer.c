@@ -21,6 +21,9 @@
  * Failing later. An op that has begun something must not fail any more, not even for lack of memory. So a failure
  * is an event, which this timer queues.
  *
+ * Workers. The service thread gives up an attempt at once, and the timer cancels its worker when that may be
+ * cancelled (rdma_conn.c).
+ *
  * Limits. The kernel waits 69 seconds for a peer that does not send the RTU after an accept, or does not answer
  * the end of a connection, and longer if the peer's connection request has asked for that; nobody but this side
  * waits for the answer to an RTR message. A peer that has
@@ -139,6 +142,12 @@ void rdma_limit_locked(struct rdma_conn *conn)
 	look_by(conn->ia, conn->limit_us);
 }
 
+void rdma_cancel_later_locked(struct rdma_conn *conn)
+{
+	conn->due_us = conn->handshake_us;
+	look_by(conn->ia, conn->due_us);
+}
+
 void rdma_fail_soon_locked(struct rdma_conn *conn)
 {
 	set_due_locked(conn, 0);
@@ -150,7 +159,7 @@ void rdma_fail_soon_locked(struct rdma_conn *conn)
  */
 static uint64_t due_locked(const struct rdma_conn *conn)
 {
-	uint64_t due = conn->due_us && conn->ep ? conn->due_us : UINT64_MAX;
+	uint64_t due = conn->due_us && (conn->ep || conn->connecting) ? conn->due_us : UINT64_MAX;
 
 	if (conn->limit_us && conn->limit_us < due && !conn->detached && !conn->dead)
 		due = conn->limit_us;
@@ -285,6 +294,13 @@ static void limit_reached(struct rdma_conn *conn, struct rdma_ep *ep)
 	}
 }
 
+static void worker_cancel(struct rdma_conn *conn)
+{
+	pthread_mutex_lock(&conn->ia->lock);
+	rdma_worker_cancel_locked(conn);
+	pthread_mutex_unlock(&conn->ia->lock);
+}
+
 static void look(void *arg)
 {
 	struct rdma_ia *ia = arg;
@@ -297,6 +313,8 @@ static void look(void *arg)
 	while ((conn = one_due(ia, now, &ep, &limit)) != NULL) {
 		if (limit)
 			limit_reached(conn, ep);
+		else if (!ep)
+			worker_cancel(conn);
 		else if (conn->fails)
 			rdma_ep_failed(ep, conn->fails);
 		else if (conn->hung_up)

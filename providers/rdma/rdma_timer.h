@@ -36,6 +36,8 @@ void rdma_nudge_begin(struct rdma_conn *conn);
 void rdma_limit_locked(struct rdma_conn *conn);
 /* Has the service thread report that the attempt has failed, by the event in `fails`. IA mutex. */
 void rdma_fail_soon_locked(struct rdma_conn *conn);
+/* Has the service thread cancel the worker of a connection that is being detached, at its handshake_us. IA mutex. */
+void rdma_cancel_later_locked(struct rdma_conn *conn);
 /* Sets when the timer of the endpoint's connection fires. Takes the IA mutex. */
 void rdma_due_locked(struct rdma_ep *ep, uint32_t ms);
 

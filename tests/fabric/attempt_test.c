@@ -89,6 +89,48 @@ static void attempt_is_not_cut_off_while_the_peer_may_be_answering(void)
 	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+static _Atomic int waits; /* count: calls of pthread_cond_timedwait() */
+
+/* Interposes the C library's. */
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+	int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+	atomic_fetch_add(&waits, 1);
+	return real(cond, mutex, until);
+}
+
+/* The service thread ends an attempt that has timed out. It has other connections to serve, and does not wait for the cut-off. */
+static void attempt_that_times_out_does_not_hold_up_the_service_thread(void)
+{
+	uint64_t since;
+	int before;
+
+	open_end();
+	before = atomic_load(&waits);
+	atomic_store(&twist.never_connects, true);
+	since = check_now_ms();
+	REQUIRE_DAT(connect_in_vain(50000), DAT_SUCCESS);
+	sem_wait(&twist.reached);
+	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	sem_wait(&twist.open);
+	CHECK(atomic_load(&twist.cut_off_ms) - since >= HANDSHAKE_MS);
+	CHECK_EQ_INT(atomic_load(&waits), before);
+}
+
+/* The adapter is closed before the service thread would have cut the attempt off. */
+static void attempt_that_has_timed_out_is_cut_off_by_the_end_of_its_adapter(void)
+{
+	open_end();
+	atomic_store(&twist.never_connects, true);
+	REQUIRE_DAT(connect_in_vain(50000), DAT_SUCCESS);
+	sem_wait(&twist.reached);
+	API_CONN(ended.connect, ended.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	api_close();
+	sem_wait(&twist.open);
+}
+
 /*
  * Connects twice. Returns true if the same thread called rdma_connect() both times, which is the service thread. If the call may
  * block, each attempt has a thread of its own.
@@ -227,6 +269,8 @@ static void route_has_a_time_and_a_number_of_attempts_of_its_own(void)
 
 static const struct check_test iw_tests[] = {
 	CHECK_TEST(attempt_is_not_cut_off_while_the_peer_may_be_answering),
+	CHECK_TEST(attempt_that_times_out_does_not_hold_up_the_service_thread),
+	CHECK_TEST(attempt_that_has_timed_out_is_cut_off_by_the_end_of_its_adapter),
 	CHECK_TEST(attempt_takes_a_thread_where_it_may_block),
 	CHECK_END
 };

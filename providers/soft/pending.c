@@ -82,6 +82,13 @@ static struct soft_socket *oldest_silent(struct soft_ia *ia, uint32_t limit)
 	return oldest;
 }
 
+/* ia.lock */
+static bool is_overdue(const struct soft_socket *sock)
+{
+	/* the clock is read under the lock, so that it is not before any socket's `since` */
+	return has_time_limit(sock) && now_ms() - sock->since >= sock->ia->handshake_ms;
+}
+
 static void look(void *arg);
 
 static void look_later(struct soft_ia *ia)
@@ -94,16 +101,12 @@ static struct soft_socket *next_overdue(struct soft_ia *ia)
 {
 	struct soft_socket *overdue = NULL;
 	bool more = false;
-	uint64_t now;
 
 	datp_lock(&ia->lock);
-	now = now_ms(); /* read under the lock, so that it is not before any socket's `since` */
 	for (struct soft_socket *s = ia->sockets; s && !overdue; s = s->next) {
-		if (!has_time_limit(s))
-			continue;
-		if (now - s->since >= ia->handshake_ms)
+		if (is_overdue(s))
 			overdue = s;
-		more = true;
+		more = more || has_time_limit(s);
 	}
 	if (!overdue && more)
 		look_later(ia);
@@ -120,6 +123,22 @@ static void end_active(struct soft_socket *sock)
 	datp_unlock(&sock->ia->lock);
 }
 
+/*
+ * Returns true if the socket is still there and overdue when what has arrived is handled: it was this process that was stopped, if
+ * the other side has taken its step in time.
+ */
+static bool stays_overdue(struct soft_socket *sock)
+{
+	bool overdue;
+
+	if (!soft_socket_catch_up(sock))
+		return false;
+	datp_lock(&sock->ia->lock);
+	overdue = is_overdue(sock);
+	datp_unlock(&sock->ia->lock);
+	return overdue;
+}
+
 static void look(void *arg)
 {
 	static struct log_limit overdue;
@@ -131,6 +150,8 @@ static void look(void *arg)
 			end_active(sock);
 			continue;
 		}
+		if (!stays_overdue(sock))
+			continue;
 		log_limited(&overdue, 2,
 			    "soft: process %d has not completed the handshake of a "
 			    "connection within %u ms; the connection is closed",

@@ -523,7 +523,7 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	struct soft_ep *ep = sock->active ? reply_ep(sock, msg) : NULL;
 	struct soft_peer *peer = ep ? reply_peer(sock, msg, arena_fd) : NULL;
 	struct soft_msg rtu;
-	bool established;
+	bool established, sent;
 
 	msg_init(&rtu, SOFT_MSG_RTU);
 	if (!peer || soft_peer_mailbox(peer, &rtu.mailbox) || !mailbox_served(sock, peer, msg) ||
@@ -547,11 +547,14 @@ static void on_reply(struct soft_socket *sock, struct soft_msg *msg, int *arena_
 	}
 	socket_take_ep(sock);
 	datp_lock(&sock->ia->lock);
-	(void)soft_socket_send(sock, &rtu);
+	sent = soft_socket_send(sock, &rtu);
 	sock->confirmed = true;
 	if (!sock->liveness)
 		soft_pending_renew(sock);
 	datp_unlock(&sock->ia->lock);
+	/* the other side does not wait for the RTU any more, or cannot be told */
+	if (established && !sent)
+		soft_ep_end_and_report(ep, msg->gen, DAT_CONNECTION_EVENT_BROKEN, false, DAT_CONNECTION_EVENT_BROKEN);
 }
 
 static void on_reject(struct soft_socket *sock, const struct soft_msg *msg)
@@ -610,6 +613,17 @@ static void on_ready(struct soft_socket *sock, const struct soft_msg *msg)
 		soft_liveness_trim(sock->ia, peer);
 }
 
+/*
+ * Ends a connection of which the socket has hung up, or whose peer has gone. The peer may have set `rtu_gen`, and ended before its
+ * RTU was read. But it may also live, and read the reply later or have reported the connection just now, where this side has hung
+ * up. So it is told in any case, and ignores that if it has no such connection.
+ */
+static void end_lost(struct soft_ep *ep, uint32_t gen)
+{
+	soft_ep_look(ep);
+	soft_ep_end_and_report(ep, gen, DAT_CONNECTION_EVENT_BROKEN, false, DAT_CONNECTION_EVENT_BROKEN);
+}
+
 /* The active side gave up, or the socket hung up. The socket may already be the liveness socket. */
 static void on_cancel(struct soft_socket *sock)
 {
@@ -626,9 +640,7 @@ static void on_cancel(struct soft_socket *sock)
 	if (ep && sock->active) {
 		(void)datp_cm_failed(&ep->base, DAT_CONNECTION_EVENT_DISCONNECTED);
 	} else if (ep) {
-		/* the peer may have set `rtu_gen`, and ended before its RTU was read */
-		soft_ep_look(ep);
-		soft_ep_end_and_report(ep, sock->gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
+		end_lost(ep, sock->gen);
 	}
 }
 
@@ -706,10 +718,8 @@ static void peer_gone(struct soft_ia *ia, struct soft_peer *peer)
 		struct soft_ep *ep = soft_port_ep(ia, i);
 		uint32_t gen = ep ? ep_gen_with(ep, peer) : 0;
 
-		if (gen) {
-			soft_ep_look(ep); /* as in on_cancel() */
-			soft_ep_end_and_report(ep, gen, 0, false, DAT_CONNECTION_EVENT_BROKEN);
-		}
+		if (gen)
+			end_lost(ep, gen);
 	}
 }
 

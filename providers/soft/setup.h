@@ -10,7 +10,7 @@ struct soft_cq *soft_ep_request_cq(struct soft_ep *ep);
 
 /*
  * Opens the connection: from now on the peer may touch the buffers that are posted. Returns false
- * if the peer's memory cannot be mapped. EP lock.
+ * if the peer's memory cannot be mapped, or if it had accepted this connection and has ended it. EP lock.
  */
 bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_remote_ep *remote,
 		  bool accepting);

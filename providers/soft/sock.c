@@ -476,6 +476,9 @@ static bool socket_keep(struct soft_socket *sock, const struct soft_msg *msg, in
 	}
 	*kept = (struct soft_kept){ *msg, fd };
 	sock->kept = kept;
+	datp_lock(&sock->ia->lock);
+	soft_pending_renew(sock); /* the other side has taken its step, maybe while this process was stopped */
+	datp_unlock(&sock->ia->lock);
 	socket_watch_anew(sock);
 	return true;
 }
@@ -526,6 +529,17 @@ void soft_socket_read(struct soft_socket *sock)
 	socket_let_go(sock);
 	if (notified)
 		soft_ia_serve(ia);
+}
+
+bool soft_socket_catch_up(struct soft_socket *sock)
+{
+	bool stays;
+
+	socket_hold(sock);
+	soft_socket_read(sock);
+	stays = !sock->ended;
+	socket_let_go(sock);
+	return stays;
 }
 
 static void socket_event(void *arg, uint32_t events)

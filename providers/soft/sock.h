@@ -113,6 +113,8 @@ bool soft_sockets_retry(struct soft_ia *ia);
 enum datp_err soft_socket_watch(struct soft_socket *sock);
 /* Reads and handles what has arrived, which may end the socket. Service thread. */
 void soft_socket_read(struct soft_socket *sock);
+/* The same; returns false if that has ended the socket. Service thread. */
+bool soft_socket_catch_up(struct soft_socket *sock);
 /* The probe of this socket has answered: handles the message that has waited for that, and reads on. Service thread. */
 void soft_socket_resume(struct soft_socket *sock);
 /* Ends the socket. Service thread, or the socket is not watched. */

@@ -452,9 +452,9 @@ struct soft_ep {
 	_Atomic uint64_t bounce_serves;
 	struct soft_out *end_msg; /* memory for telling the peer of the end, from soft_ep_open() on; soft_ia.lock */
 	struct soft_teardown teardown; /* belongs to the thread that has set `tearing_down` */
-	/* The peer has ended the connection; our teardown is put off until this time, or 0. EP lock; without it a hint */
+	/* The connection to the peer is over; our teardown is put off until this time, or 0. EP lock; without it a hint */
 	uint64_t put_off;
-	DAT_EVENT_NUMBER put_off_why;
+	DAT_EVENT_NUMBER put_off_why, put_off_event; /* what is reported here, and what the peer is told, or 0 */
 	/*
 	 * [side] `waited`: at the last look the port said that it was on a ready list.
 	 * `listed`: it was found there. Service thread; lost.c

@@ -70,13 +70,15 @@ bool soft_ep_open(struct soft_ep *ep, struct soft_peer *peer, const struct soft_
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_port *rport = soft_peer_port(peer, &remote->port, &remote->layout);
 	uint32_t rmask, unused;
+	/* acquire: whoever accepts opens the port before it answers; if that has ended meanwhile, so has this connection */
+	bool ended = !accepting && rport && atomic_load_explicit(&rport->open, memory_order_acquire) != remote->gen;
 	struct soft_ring *rring = soft_peer_ring(peer, &remote->ring, &rmask);
 	struct soft_ring *rrequest = soft_peer_ring(peer, &remote->request, &unused);
 
 	/* so that the peer can be told about the end even if there is no memory then */
 	if (!ep->end_msg)
 		ep->end_msg = soft_out_for_end();
-	if (!rport || !rring || !rrequest || !ep->end_msg || !tell_rings(ep, peer)) {
+	if (!rport || ended || !rring || !rrequest || !ep->end_msg || !tell_rings(ep, peer)) {
 		soft_peer_unmap(peer, rport);
 		soft_peer_unmap(peer, rring);
 		soft_peer_unmap(peer, rrequest);
@@ -351,11 +353,11 @@ static void put_off_forget(struct soft_ep *ep)
 }
 
 /*
- * The peer has ended the connection. Puts our teardown off if the peer's last messages may be behind a cell that another sender
- * has not published: then the tick looks again, until no cell is awaited, or for PUT_OFF_BOUNDS. Returns true if it is put off.
- * Service thread.
+ * The peer has ended the connection, or a socket to it has hung up. Puts our teardown off if the peer's last messages may be behind
+ * a cell that another sender has not published: then the tick looks again, until no cell is awaited, or for PUT_OFF_BOUNDS. Returns
+ * true if it is put off. Service thread.
  */
-static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER why)
+static bool teardown_put_off(struct soft_ep *ep, const struct soft_owed_end *end)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 	struct soft_cq *cq = soft_ep_recv_cq(ep);
@@ -367,11 +369,12 @@ static bool teardown_put_off(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER 
 	 */
 	if (!soft_cq_drain(cq) || !atomic_load_explicit(&cq->late, memory_order_relaxed) || !soft_ep_try(ep))
 		return false;
-	off = ep->open && !ep->failing && (!gen || ep->gen == gen) &&
+	off = ep->open && !ep->failing && (!end->gen || ep->gen == end->gen) &&
 	      (!ep->put_off || soft_now_ms() < ep->put_off);
 	if (off && !ep->put_off) {
 		__atomic_store_n(&ep->put_off, soft_bound(ia) + (PUT_OFF_BOUNDS - 1) * (uint64_t)ia->patience_ms, __ATOMIC_RELAXED);
-		ep->put_off_why = why;
+		ep->put_off_why = end->why;
+		ep->put_off_event = end->peer_event;
 		atomic_fetch_add_explicit(&ia->put_off, 1, memory_order_relaxed);
 		soft_tick_set(ia);
 	}
@@ -386,7 +389,7 @@ bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 		return false;
 	for (uint32_t i = 0; i < ia->port_next; i++) {
 		struct soft_ep *ep = soft_port_ep(ia, i);
-		DAT_EVENT_NUMBER why = 0;
+		DAT_EVENT_NUMBER why = 0, event = 0;
 		uint32_t gen = 0;
 
 		/*
@@ -400,10 +403,11 @@ bool soft_teardowns_put_off_serve(struct soft_ia *ia)
 		if (ep->open && ep->put_off) {
 			gen = ep->gen;
 			why = ep->put_off_why;
+			event = ep->put_off_event;
 		}
 		datp_unlock(&ep->base.lock);
 		if (gen)
-			soft_ep_end_and_report(ep, gen, 0, false, why);
+			soft_ep_end_and_report(ep, gen, event, false, why);
 	}
 	return atomic_load_explicit(&ia->put_off, memory_order_relaxed);
 }
@@ -558,7 +562,8 @@ bool soft_ep_end_and_report(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NUMBER p
 
 	if (inside)
 		soft_established_look_before(ep);
-	if (!peer_event && inside && teardown_put_off(ep, gen, why))
+	/* it ends neither because the program here has asked for that, nor because an operation has failed */
+	if (peer_event != DAT_CONNECTION_EVENT_DISCONNECTED && !only_failing && inside && teardown_put_off(ep, &end))
 		return true;
 	if (!teardown_try_begin(ep, &end, &mine)) {
 		soft_owe_end(ep, &end);

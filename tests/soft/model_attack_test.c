@@ -343,8 +343,8 @@ static void call_self(void)
 
 /* ---- the beginning and the end of a connection ---- */
 
-/* Opens this side's endpoint, as a reply or an accept does. */
-static void open_connection(bool accepting)
+/* Opens this side's endpoint, as a reply or an accept does. Returns false if the peer has ended what it had accepted. */
+static bool open_connection(bool accepting)
 {
 	struct soft_ep *ep = &world.b.ep;
 	const struct soft_remote_ep remote = { .index = world.a.ep.index,
@@ -355,8 +355,11 @@ static void open_connection(bool accepting)
 	soft_port_begin(ep);
 	world.b.received = ep->base.rq.posted;
 	world.a.ep.rgen = ep->gen;
-	if (!soft_ep_open(ep, &world.peer[0], &remote, accepting))
+	if (soft_ep_open(ep, &world.peer[0], &remote, accepting))
+		return true;
+	if (accepting || ep->open)
 		model_attack_wrong("the endpoint does not open");
+	return false;
 }
 
 /* The peer does something valid: mostly it confirms the connection, or posts. */
@@ -400,9 +403,9 @@ static void end_this_side(void)
 	case 2: /* the program frees or resets the endpoint */
 		soft_ep_abandon(ep);
 		break;
-	case 3: /* the peer has disconnected, or died */
+	case 3: /* the peer has disconnected, or died, or is to be told that its socket has hung up */
 		atomic_store(&ep->peer->dead, model_attack_random(2));
-		service_ends(0, false);
+		service_ends(model_attack_random(2) ? DAT_CONNECTION_EVENT_BROKEN : 0, false);
 		break;
 	default: /* an operation has failed */
 		ep->failing = true;
@@ -421,7 +424,10 @@ static void call_connection(void)
 	begin_anew();
 	end_connection(&world.b);
 	model_attack_pause(false);
-	open_connection(accepting);
+	if (!open_connection(accepting)) {
+		model_attack_pause(true);
+		return;
+	}
 	for (uint32_t n = model_attack_random(6); n; n--) {
 		peer_acts();
 		if (!ep->failing)

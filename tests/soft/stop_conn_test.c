@@ -17,6 +17,7 @@
 
 #define EPS	 4
 #define SHORT_US 50000u
+#define OVERDUE_US 1200000u /* more than the handshake has */
 #define MESSAGE	 100u
 #define ROUNDS	 2
 
@@ -200,14 +201,22 @@ static void adapter_of_an_attempt_can_be_closed(void)
 
 /* ------------------------------------------------------------------ a requester that is stopped */
 
-/* Asks for a connection, and reports the event of the attempt, and then that a connection is over. */
+static struct api_end first; /* of an earlier connection between the same adapters, which have a liveness socket then */
+
+/*
+ * Asks for a connection, and reports the event of the attempt, and then that a connection is over. It has another connection before
+ * that if `arg` is not NULL.
+ */
 static void requester(void *arg)
 {
 	DAT_EVENT event;
 
-	(void)arg;
 	check_get(CHECK_PARENT, &there, sizeof(there));
 	open_side();
+	if (arg) {
+		api_end_make(&first, NULL);
+		api_connect_to(&first, &there.address, there.qual);
+	}
 	REQUIRE_DAT(api_offer_connect(end.ep, &there, DAT_TIMEOUT_INFINITE), DAT_SUCCESS);
 	check_signal(CHECK_PARENT);
 	API_EVENT(end.connect, &event);
@@ -220,22 +229,37 @@ static void requester(void *arg)
 
 static DAT_CR_HANDLE cr;
 
-/* The requester has asked for a connection. */
-static void open_requested(void)
+/* Takes the request for the connection before the one that a test is about. */
+static void accept_first(void)
 {
-	peer = check_fork(requester, NULL);
+	api_end_make(&first, NULL);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), first.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(first.connect, first.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The requester has asked for a connection; for another one, if it is to have `earlier`. */
+static void open_requested(struct api_end *earlier)
+{
+	peer = check_fork(requester, earlier);
 	fresh = check_fork(newcomer, NULL);
 	open_side();
 	api_offer_make(&there, cr_evd, NULL);
 	check_put(peer, &there, sizeof(there));
+	if (earlier)
+		accept_first();
 	check_await(peer);
+}
+
+static void open_with_requester_of(struct api_end *earlier)
+{
+	open_requested(earlier);
+	check_stop(peer);
+	cr = api_cr(cr_evd);
 }
 
 static void open_with_requester(void)
 {
-	open_requested();
-	check_stop(peer);
-	cr = api_cr(cr_evd);
+	open_with_requester_of(NULL);
 }
 
 /* The requester continues, and has no connection that lasts. */
@@ -257,6 +281,61 @@ static void accept_that_is_not_confirmed_fails(void)
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	CHECK_DAT(dat_ep_free(end.ep), DAT_SUCCESS);
 	requester_goes_on();
+}
+
+/* The two adapters have another connection, so the end of the socket of this one says nothing about the peer. */
+static void requester_that_is_too_late_has_no_connection_either(void)
+{
+	open_with_requester_of(&first);
+	REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	requester_goes_on();
+	API_CONN_OVER(first.connect, first.ep);
+	serve_newcomer(fresh);
+}
+
+/* Accepts, and is stopped before it can have read that the requester is connected. When it goes on, it has the connection. */
+static void acceptor(void *arg)
+{
+	(void)arg;
+	open_side();
+	api_offer_make(&there, cr_evd, NULL);
+	check_put(CHECK_PARENT, &there, sizeof(there));
+	accept_first();
+	cr = api_cr(cr_evd);
+	check_signal(CHECK_PARENT);
+	check_await(CHECK_PARENT);
+	REQUIRE_DAT(dat_cr_accept(cr, end.ep, 0, NULL), DAT_SUCCESS);
+	check_signal(CHECK_PARENT);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_QUIET(end.connect);
+	CHECK_DAT(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	api_close();
+}
+
+static void accept_that_is_confirmed_while_the_acceptor_is_stopped_stands(void)
+{
+	pid_t listens = check_fork(acceptor, NULL);
+	DAT_EVENT_NUMBER number;
+
+	peer = check_fork(requester, &first);
+	check_get(listens, &there, sizeof(there));
+	check_put(peer, &there, sizeof(there));
+	check_await(peer);
+	check_await(listens);
+	check_stop(peer);
+	check_signal(listens);
+	check_await(listens);
+	check_stop(listens);
+	go_on(peer);
+	check_get(peer, &number, sizeof(number));
+	CHECK_EQ_INT(number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	usleep(OVERDUE_US);
+	go_on(listens);
+	check_await(peer);
+	check_join(peer);
+	check_join(listens);
 }
 
 static void accept_that_is_confirmed_in_time_stands(void)
@@ -357,7 +436,7 @@ static void open_connected(void)
 {
 	DAT_EVENT_NUMBER number;
 
-	open_requested();
+	open_requested(NULL);
 	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), end.ep, 0, NULL), DAT_SUCCESS);
 	API_CONN(end.connect, end.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	check_get(peer, &number, sizeof(number));
@@ -644,6 +723,8 @@ static const struct check_test listeners[] = {
 };
 static const struct check_test requesters[] = {
 	CHECK_TEST(accept_that_is_not_confirmed_fails),
+	CHECK_TEST(requester_that_is_too_late_has_no_connection_either),
+	CHECK_TEST(accept_that_is_confirmed_while_the_acceptor_is_stopped_stands),
 	CHECK_TEST(accept_that_is_confirmed_in_time_stands),
 	CHECK_TEST(accept_can_be_given_up),
 	CHECK_TEST(endpoint_of_an_accept_can_be_freed),

@@ -4,6 +4,9 @@
  * If the backlog of the listener is full, its process has not accepted connections for a while, and
  * the kernel does not report when there is room. So the connect is repeated by a timer, until it
  * succeeds or the attempt is given up, mostly because its time is over.
+ *
+ * Invariant: a listener of another user hides none of this user. It is passed over as soon as it lets this side in, which tells
+ * whose it is. It may also keep its backlog full for ever, so a full one is not the only one that is tried for longer than FULL_US.
  */
 #define _GNU_SOURCE
 #include "connect.h"
@@ -16,9 +19,11 @@
 #include <unistd.h>
 
 #define RETRY_US 10000u /* the interval */
+#define FULL_US	 100000u
 
 struct soft_retry {
 	struct soft_listener listener;
+	uint64_t wide; /* the time from which on a full backlog does not keep the next name from being tried */
 	struct soft_msg msg; /* the message to send when connected */
 	struct datp_timer timer;
 };
@@ -64,27 +69,37 @@ enum datp_err soft_address_key(const struct sockaddr *sa, char *key, size_t size
 	return DATP_OK;
 }
 
+static int new_socket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		datp_log(1, "soft: no socket to connect with: %s; raise the limit (ulimit -n)", strerror(errno));
+	return fd;
+}
+
 int soft_listener_connect(const struct soft_ia *ia, const struct datp_conn_param *param,
 			  const char *key, struct soft_listener *listener, pid_t *pid,
 			  DAT_EVENT_NUMBER *why)
 {
-	const char *keys[2] = { key, SOFT_KEY_ANY };
+	const char *keys[SOFT_LISTENER_NAMES] = { key, SOFT_KEY_ANY };
 	bool found = false;
 
 	*why = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
 	*pid = -1;
+	listener->end = SOFT_LISTENER_NAMES;
+	for (unsigned int i = 0; i < SOFT_LISTENER_NAMES; i++)
+		listener->len[i] = soft_listener_name(&listener->name[i], ia->realm, keys[i], param->qual);
 	/* a listener of another user does not hide that of this user at the next key */
-	for (int i = 0; i < 2; i++) {
-		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	for (unsigned int i = 0; i < SOFT_LISTENER_NAMES; i++) {
+		int fd = new_socket();
 
 		if (fd < 0) {
-			datp_log(1, "soft: no socket to connect with: %s; raise the limit (ulimit -n)", strerror(errno));
 			*why = 0;
 			return -1;
 		}
-		listener->len =
-			soft_listener_name(&listener->name, ia->realm, keys[i], param->qual);
-		if (connect(fd, (struct sockaddr *)&listener->name, listener->len) < 0) {
+		listener->first = i;
+		if (connect(fd, (struct sockaddr *)&listener->name[i], listener->len[i]) < 0) {
 			if (errno == EAGAIN)
 				return fd;
 			close(fd);
@@ -112,21 +127,75 @@ void soft_retry_end(struct soft_socket *sock)
 	free(retry);
 }
 
-/*
- * Returns 0 if connected, EAGAIN if it has to be tried again, else a permanent error. ia.lock, so
- * the attempt is not given up meanwhile.
- */
-static int retry_locked(struct soft_socket *sock)
-{
-	struct soft_retry *retry = sock->retry;
+/* What comes of trying a name. */
+enum tried {
+	TRIED_SENT,	/* connected, and the message is sent */
+	TRIED_FULL,	/* the backlog */
+	TRIED_NOBODY,	/* nobody of this user listens there */
+	TRIED_STRANGER, /* nor there, and another user has used the socket up */
+	TRIED_OVER,	/* the attempt was given up, or has failed */
+};
 
+static enum tried try_name(struct soft_socket *sock, unsigned int i)
+{
+	const struct soft_listener *listener = &sock->retry->listener;
+	enum tried tried = TRIED_SENT;
+
+	datp_lock(&sock->ia->lock); /* so that the attempt is not given up meanwhile */
 	if (!sock->ep)
-		return ECANCELED;
-	if (connect(sock->fd, (struct sockaddr *)&retry->listener.name, retry->listener.len) < 0)
-		return errno;
-	if (!soft_same_user(sock->fd, &sock->pid) || !soft_socket_send(sock, &retry->msg))
-		return ECONNREFUSED;
-	return 0;
+		tried = TRIED_OVER;
+	else if (connect(sock->fd, (const struct sockaddr *)&listener->name[i], listener->len[i]) < 0)
+		tried = errno == EAGAIN ? TRIED_FULL : TRIED_NOBODY;
+	else if (!soft_same_user(sock->fd, &sock->pid))
+		tried = TRIED_STRANGER;
+	else if (!soft_socket_send(sock, &sock->retry->msg))
+		tried = TRIED_OVER;
+	if (tried == TRIED_STRANGER)
+		sock->pid = -1;
+	datp_unlock(&sock->ia->lock);
+	return tried;
+}
+
+/* Gives the socket, which is not watched yet, another descriptor, because this one is connected. Returns false if there is none. */
+static bool begin_anew(struct soft_socket *sock)
+{
+	struct datp_fork_own own;
+	int fd;
+
+	datp_fork_hold(&own);
+	fd = new_socket();
+	if (fd >= 0)
+		soft_foreign_hangup(soft_socket_exchange(sock, fd));
+	datp_fork_release(&own);
+	return fd >= 0;
+}
+
+/* Tries the names of the listener, of which this takes off those of other users. */
+static enum tried try_names(struct soft_socket *sock)
+{
+	struct soft_listener *listener = &sock->retry->listener;
+	const bool wide = datp_clock_us() >= sock->retry->wide;
+	enum tried all = TRIED_NOBODY;
+
+	for (unsigned int i = listener->first; i < listener->end; i++) {
+		enum tried tried = try_name(sock, i);
+
+		if (tried == TRIED_SENT || tried == TRIED_OVER)
+			return tried;
+		if (tried == TRIED_FULL)
+			all = TRIED_FULL;
+		if (tried == TRIED_FULL && !wide)
+			break;
+		if (tried != TRIED_STRANGER)
+			continue;
+		if (!begin_anew(sock))
+			return TRIED_OVER;
+		if (i == listener->first)
+			listener->first++;
+		else
+			listener->end = i;
+	}
+	return all;
 }
 
 static void retry_set(struct soft_socket *sock);
@@ -134,18 +203,14 @@ static void retry_set(struct soft_socket *sock);
 static void retry(void *arg)
 {
 	struct soft_socket *sock = arg;
-	struct soft_ia *ia = sock->ia;
-	int error;
+	enum tried tried = try_names(sock);
 
-	datp_lock(&ia->lock);
-	error = retry_locked(sock);
-	datp_unlock(&ia->lock);
-	if (error == EAGAIN) {
+	if (tried == TRIED_FULL) {
 		retry_set(sock);
 		return;
 	}
 	soft_retry_end(sock);
-	if (error || soft_socket_watch(sock))
+	if (tried != TRIED_SENT || soft_socket_watch(sock))
 		soft_conn_hangup(sock);
 }
 
@@ -161,7 +226,7 @@ enum datp_err soft_connect_retry(struct soft_socket *sock, const struct soft_lis
 
 	if (!made)
 		return DATP_ERR_MEMORY;
-	*made = (struct soft_retry){ .listener = *listener, .msg = *msg };
+	*made = (struct soft_retry){ .listener = *listener, .wide = datp_clock_us() + FULL_US, .msg = *msg };
 	sock->retry = made;
 	retry_set(sock);
 	return DATP_OK;

@@ -263,16 +263,8 @@ static void move_down(struct soft_socket *sock)
 
 	datp_fork_hold(&own);
 	fd = fcntl(sock->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0 && fd < sock->fd) {
-		datp_fork_unlist(&sock->fork_fd);
-		close(sock->fd);
-		datp_lock(&sock->ia->lock);
-		sock->fd = fd;
-		datp_unlock(&sock->ia->lock);
-		datp_fork_list(&sock->fork_fd, fd);
-	} else if (fd >= 0) {
-		close(fd);
-	}
+	if (fd >= 0)
+		close(fd < sock->fd ? soft_socket_exchange(sock, fd) : fd);
 	datp_fork_release(&own);
 }
 

@@ -579,6 +579,18 @@ struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool 
 	return sock;
 }
 
+int soft_socket_exchange(struct soft_socket *sock, int fd)
+{
+	int old = sock->fd;
+
+	datp_fork_unlist(&sock->fork_fd);
+	datp_lock(&sock->ia->lock);
+	sock->fd = fd;
+	datp_unlock(&sock->ia->lock);
+	datp_fork_list(&sock->fork_fd, fd);
+	return old;
+}
+
 enum datp_err soft_socket_watch(struct soft_socket *sock)
 {
 	uint32_t events;

@@ -87,6 +87,8 @@ struct soft_socket {
  * (pending.c).
  */
 struct soft_socket *soft_socket_new(struct soft_ia *ia, int fd, pid_t pid, bool active);
+/* Gives the socket, which is not watched yet, another descriptor, and returns the old one. The caller holds up forks. */
+int soft_socket_exchange(struct soft_socket *sock, int fd);
 /* Puts the socket on one of the lists of its peer, and takes it off the other one; or takes it off both. ia.lock held. */
 void soft_socket_list(struct soft_socket **list, struct soft_socket *sock);
 void soft_socket_unlist(struct soft_socket *sock);

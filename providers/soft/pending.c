@@ -294,9 +294,18 @@ static bool room_for(struct soft_socket *sock, bool all)
 	return closed || (!all && (mine <= reserve / 4 || (mine == total && mine <= ALONE)));
 }
 
-/* Counts the socket as silent. Returns the one to be closed if there are too many, or NULL. */
-static struct soft_socket *silent_begin(struct soft_socket *sock, uint32_t most)
+/* Returns how many connections may be silent. */
+static uint32_t silent_most(void)
 {
+	const uint32_t most = descriptors() / 8;
+
+	return most < SILENT_MIN ? SILENT_MIN : most > SILENT_MAX ? SILENT_MAX : most;
+}
+
+void soft_pending_silent(struct soft_socket *sock)
+{
+	static struct log_limit crowd;
+	const uint32_t most = silent_most();
 	struct soft_ia *ia = sock->ia;
 	struct soft_socket *oldest = NULL;
 
@@ -304,18 +313,19 @@ static struct soft_socket *silent_begin(struct soft_socket *sock, uint32_t most)
 	sock->silent = true;
 	sock->crowd->silent++;
 	ia->silent++;
-	soft_pending_renew(sock);
 	if (ia->silent > most)
 		oldest = oldest_silent(ia, most);
 	datp_unlock(&ia->lock);
-	return oldest;
+	if (!oldest)
+		return;
+	log_limited(&crowd, 1, "soft: on more than %u connections nothing has been received; one of process %d is closed", most,
+		    (int)oldest->pid);
+	soft_conn_hangup(oldest);
 }
 
 bool soft_pending_arrived(struct soft_socket *sock, bool all)
 {
-	static struct log_limit crowd, full;
-	uint32_t most = descriptors() / 8;
-	struct soft_socket *oldest;
+	static struct log_limit full;
 	bool counted;
 
 	datp_lock(&sock->ia->lock);
@@ -328,14 +338,10 @@ bool soft_pending_arrived(struct soft_socket *sock, bool all)
 		soft_conn_hangup(sock);
 		return false;
 	}
-	most = most < SILENT_MIN ? SILENT_MIN : most > SILENT_MAX ? SILENT_MAX : most;
-	oldest = silent_begin(sock, most);
-	if (oldest) {
-		log_limited(&crowd, 1,
-			    "soft: on more than %u connections nothing has been received; one of process %d is closed",
-			    most, (int)oldest->pid);
-		soft_conn_hangup(oldest);
-	}
+	datp_lock(&sock->ia->lock);
+	soft_pending_renew(sock);
+	datp_unlock(&sock->ia->lock);
+	soft_pending_silent(sock);
 	return true;
 }
 

@@ -14,7 +14,12 @@ void soft_pending_fini(struct soft_ia *ia);
 bool soft_pending_arrived(struct soft_socket *sock, bool all);
 /* The connection now waits for the next step of its handshake, and has a new time limit for it. ia.lock. */
 void soft_pending_renew(struct soft_socket *sock);
-/* The connection has sent its request, or ends: it is not silent any more. ia.lock. */
+/*
+ * Nothing has been received over the connection, which counts as silent from now on. This ends one that is silent if there are too
+ * many of them, maybe this one. Service thread, no lock.
+ */
+void soft_pending_silent(struct soft_socket *sock);
+/* The connection has sent its request, or waits until that may be read, or ends: it is not silent any more. ia.lock. */
 void soft_pending_spoke(struct soft_socket *sock);
 /* The connection is established, or ends: it does not count among those of its process any more. ia.lock. */
 void soft_pending_established(struct soft_socket *sock);

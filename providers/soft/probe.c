@@ -55,6 +55,7 @@ struct soft_probe {
 	bool copies; /* the answer */
 	bool left;   /* the errand was left behind, and the question with it */
 	struct soft_socket *sockets;  /* that wait for the answer, in the order in which they came; soft_socket.next_asking */
+	struct soft_socket **tail;    /* the link of the last of them */
 	struct soft_socket *resuming; /* which may ask anew, because its message is of another adapter of the process */
 	struct datp_timer limit;      /* looks at the clock */
 	uint64_t until, looked;	      /* the bound */
@@ -141,6 +142,17 @@ static struct soft_probe *first_answered(const struct soft_ia *ia)
 	return probe;
 }
 
+/* Takes the socket in this link off the list of those that wait. */
+static void take_off(struct soft_probe *probe, struct soft_socket **at)
+{
+	struct soft_socket *sock = *at;
+
+	*at = sock->next_asking;
+	if (!*at)
+		probe->tail = at;
+	sock->probe = NULL;
+}
+
 /*
  * Gives the answer to sockets that wait for it, as many as there is time for, or until one asks anew. One that is resumed may end
  * others.
@@ -151,8 +163,7 @@ static void resume_some(struct soft_probe *probe)
 	struct soft_socket *sock;
 
 	while ((sock = probe->sockets) && probe->state == PROBE_ANSWERS && datp_clock_us() < until) {
-		probe->sockets = sock->next_asking;
-		sock->probe = NULL;
+		take_off(probe, &probe->sockets);
 		sock->copies = probe->copies;
 		probe->resuming = sock;
 		soft_socket_resume(sock);
@@ -268,8 +279,10 @@ static void join(struct soft_probe *probe, struct soft_socket **at, struct soft_
 {
 	sock->next_asking = *at;
 	*at = sock;
+	if (!sock->next_asking)
+		probe->tail = &sock->next_asking;
 	sock->probe = probe;
-	/* it is not the other side that is silent now */
+	/* it is not the other side that is silent now; soft_socket_resume() counts the socket again */
 	datp_lock(&sock->ia->lock);
 	soft_pending_spoke(sock);
 	datp_unlock(&sock->ia->lock);
@@ -303,7 +316,7 @@ static bool probe_new(struct soft_socket *sock, const struct soft_intro *intro)
 
 	if (!probe)
 		return false;
-	*probe = (struct soft_probe){ .ia = sock->ia, .pid = sock->pid };
+	*probe = (struct soft_probe){ .ia = sock->ia, .pid = sock->pid, .tail = &probe->sockets };
 	if (!begin(probe, sock, intro)) {
 		free(probe);
 		return false;
@@ -315,13 +328,10 @@ static bool probe_new(struct soft_socket *sock, const struct soft_intro *intro)
 bool soft_probe_join(struct soft_socket *sock)
 {
 	struct soft_probe *probe = sock->ia->probes ? probe_of(sock->ia, sock->pid) : NULL;
-	struct soft_socket **at = probe ? &probe->sockets : NULL;
 
 	if (!probe || probe->state == PROBE_LEFT || probe->resuming == sock)
 		return false;
-	while (*at)
-		at = &(*at)->next_asking;
-	join(probe, at, sock);
+	join(probe, probe->tail, sock);
 	return true;
 }
 
@@ -345,13 +355,15 @@ bool soft_probe_begin(struct soft_socket *sock, const struct soft_intro *intro)
 
 void soft_probe_forget(struct soft_socket *sock)
 {
-	struct soft_socket **at = sock->probe ? &sock->probe->sockets : NULL;
+	struct soft_probe *probe = sock->probe;
+	struct soft_socket **at;
 
-	while (at && *at != sock)
+	if (!probe)
+		return;
+	at = &probe->sockets;
+	while (*at != sock)
 		at = &(*at)->next_asking;
-	if (at)
-		*at = sock->next_asking;
-	sock->probe = NULL;
+	take_off(probe, at);
 }
 
 void soft_probes_look(struct soft_ia *ia)

@@ -496,6 +496,8 @@ void soft_socket_resume(struct soft_socket *sock)
 		socket_watch_anew(sock);
 	if (!sock->ended)
 		soft_socket_read(sock); /* now, so that requests of one process keep their order */
+	if (!sock->ended && !sock->asked && !sock->probe && sock->crowd)
+		soft_pending_silent(sock);
 	socket_let_go(sock);
 }
 

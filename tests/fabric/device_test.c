@@ -344,6 +344,25 @@ static void failure_that_the_device_reports_by_itself_breaks_the_connection(void
 	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+/*
+ * A thread destroys a queue pair of which the service thread is about to handle an event. The kernel may have given the handle of
+ * that queue pair to the next one, which would be stopped by it.
+ */
+static void queue_pair_that_is_being_destroyed_is_not_stopped(void)
+{
+	struct api_pair other;
+
+	REQUIRE(!sem_init(&twist.reached, 0, 0) && !sem_init(&twist.open, 0, 0));
+	pair_make(NULL);
+	api_pair_make(&other, NULL);
+	atomic_store(&twist.told_late, true);
+	deliver_event(&pair, IBV_EVENT_QP_FATAL); /* about the endpoint that has accepted last */
+	sem_wait(&twist.reached);
+	CHECK_DAT(dat_ep_free(other.b.ep), DAT_SUCCESS);
+	CHECK_EQ_INT(atomic_load(&twist.late_stops), 0);
+	API_CONN_OVER(other.a.connect, other.a.ep);
+}
+
 /* ------------------------------------------------------------------ lists of no segments */
 
 /*
@@ -756,6 +775,7 @@ static const struct check_test ib_tests[] = {
 	CHECK_TEST(packets_get_the_traffic_class_that_is_asked_for),
 	CHECK_TEST(solicited_message_wakes_where_the_device_cannot_tell_it_from_others),
 	CHECK_TEST(failure_that_the_device_reports_by_itself_breaks_the_connection),
+	CHECK_TEST(queue_pair_that_is_being_destroyed_is_not_stopped),
 	CHECK_TEST(a_small_region_gets_a_key_that_a_signed_variable_holds),
 	CHECK_TEST(data_go_by_large_keys),
 	CHECK_TEST(windows_that_cannot_be_bound_are_emulated),

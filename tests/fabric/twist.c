@@ -28,6 +28,10 @@ static _Atomic(struct ibv_qp *) answered;
 /* The confirmation of that connection has been lost: its queue pair learns of the connection from what its peer sends next. */
 static _Atomic bool unheard;
 
+static _Atomic(struct ibv_async_event *) invented; /* the event that the switch `tells` has made, until it is acknowledged */
+/* For `told_late`: the queue pair of this event, and the same once a thread destroys it. */
+static _Atomic(struct ibv_qp *) told_of, going;
+
 int rdma_disconnect(struct rdma_cm_id *id)
 {
 	int (*real)(struct rdma_cm_id *);
@@ -51,6 +55,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		if (call)
 			call();
 	}
+	if (qp == atomic_load(&going))
+		atomic_fetch_add(&twist.late_stops, 1);
 	if (twist_is_reset(qp->context))
 		return EIO;
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTR)
@@ -288,6 +294,21 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp;
 }
 
+/* For `told_late`. */
+static void await_told(struct ibv_qp *qp)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (atomic_load(&told_of) != qp)
+		return;
+	atomic_store(&told_of, NULL);
+	atomic_store(&going, qp);
+	sem_post(&twist.open);
+	while (atomic_load(&invented))
+		nanosleep(&pause, NULL);
+	atomic_store(&going, NULL);
+}
+
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	int (*real)(struct ibv_qp *);
@@ -295,6 +316,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	int rc;
 
 	*(void **)&real = dlsym(RTLD_NEXT, "ibv_destroy_qp");
+	await_told(qp);
 	twist_event_goes(qp);
 	twist_qp_goes(qp);
 	rc = real(qp);
@@ -782,8 +804,6 @@ static bool is_of_a_queue_pair(int type)
 	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_COMM_EST;
 }
 
-static _Atomic(struct ibv_async_event *) invented; /* the event that the switch `tells` has made, until it is acknowledged */
-
 /* An event that `tells` makes is about no object, or about a queue pair. verbs does not count it as unacknowledged. */
 int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event)
 {
@@ -796,6 +816,11 @@ int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event
 	if (is_of_a_queue_pair(tells - 1))
 		event->element.qp = atomic_load(&answered);
 	atomic_store(&invented, event);
+	if (atomic_exchange(&twist.told_late, false)) {
+		atomic_store(&told_of, event->element.qp);
+		sem_post(&twist.reached);
+		sem_wait(&twist.open);
+	}
 	return 0;
 }
 

@@ -87,6 +87,12 @@ extern struct twist {
 	 */
 	_Atomic int tells;
 	/*
+	 * The call that returns this event first posts `reached`, and waits until a thread destroys the queue pair. That thread
+	 * waits until the event is acknowledged, as verbs does. `late_stops` counts calls of ibv_modify_qp() in between.
+	 */
+	_Atomic bool told_late;
+	_Atomic int late_stops;
+	/*
 	 * The device reports by IBV_EVENT_COMM_EST that a connection has been confirmed to the passive side, or, if that was
 	 * lost, that its peer in this process has posted a request.
 	 */

@@ -30,6 +30,7 @@ static void sleeper_gets_the_lock_before_its_holder_takes_it_again(void)
 {
 	for (int i = 0; i < TURNS; i++) {
 		pthread_t thread;
+		uint64_t began;
 		bool passed_by;
 
 		sleeper = 0;
@@ -37,9 +38,11 @@ static void sleeper_gets_the_lock_before_its_holder_takes_it_again(void)
 		datp_lock(&lock);
 		REQUIRE_EQ_INT(pthread_create(&thread, NULL, take_and_keep, NULL), 0);
 		CHECK_SOON(sleeper && lock == LOCK_SLEPT_ON && check_sleeps(sleeper));
+		began = check_now_ms();
 		datp_unlock_in_turn(&lock);
 		passed_by = datp_trylock(&lock);
-		CHECK(!passed_by);
+		/* the bound may pass on a very busy machine, before the sleeper gets a processor */
+		CHECK(!passed_by || check_now_ms() - began >= TURN_MS);
 		if (passed_by)
 			datp_unlock(&lock);
 		leaves = true;

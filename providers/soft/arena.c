@@ -134,13 +134,6 @@ static void extents_retire(struct soft_extent *extents)
 	extents_unmap(before);
 }
 
-/* Freed with the plugin. */
-static __attribute__((destructor)) void last_unmap(void)
-{
-	extents_unmap(last.extents);
-	last.extents = NULL;
-}
-
 void soft_arena_put(struct soft_arena *arena)
 {
 	/* release: comes after this user's accesses; acquire: the last user unmaps it after the accesses of all */

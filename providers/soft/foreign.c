@@ -132,15 +132,18 @@ static void close_later(int fd)
 	start();
 }
 
-/*
- * Only a memfd has seals, and nothing can hold up its close; the question is answered without its file system. But its close takes
- * long if it frees much memory.
- */
+/* Only a memfd has seals, and nothing can hold up its close. The question is answered without its file system. */
+static bool is_memfd(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+/* The close of a memfd takes long if it frees much memory. */
 static bool closes_at_once(int fd)
 {
 	struct stat st;
 
-	return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &st) == 0 && st.st_blocks <= LIGHT;
+	return is_memfd(fd) && fstat(fd, &st) == 0 && st.st_blocks <= LIGHT;
 }
 
 void soft_foreign_close(int fd)
@@ -270,7 +273,7 @@ bool soft_foreign_is_too_much(int fd)
 	struct msghdr hdr = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))
 	};
-	bool closes;
+	bool honest;
 	int one;
 
 	if (open_still() < MUCH || recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
@@ -278,9 +281,9 @@ bool soft_foreign_is_too_much(int fd)
 	one = soft_foreign_take(&hdr);
 	if (one < 0)
 		return hdr.msg_flags & MSG_CTRUNC;
-	closes = closes_at_once(one); /* an honest process sends one memfd */
+	honest = is_memfd(one) && !(hdr.msg_flags & MSG_CTRUNC); /* an honest process sends one memfd */
 	soft_foreign_close(one);
-	return !closes || (hdr.msg_flags & MSG_CTRUNC);
+	return !honest;
 }
 
 void soft_foreign_nap(void)

@@ -46,7 +46,7 @@
 	"leaq 3b(%%rip), %%rax\n\t"                                                                \
 	"movq %%rax, %%fs:8(%[area])\n"                                                            \
 	"1:\n\t"
-/* The end of a sequence. It clears rseq_cs, because the kernel must not read the descriptor after this library is unloaded. */
+/* The end of a sequence. It clears rseq_cs, so that the kernel has no descriptor to read outside of a sequence. */
 #define SEQUENCE_END                                                                               \
 	"2:\n\t"                                                                                   \
 	"movq $0, %%fs:8(%[area])\n\t"

@@ -485,17 +485,15 @@ bool soft_sq_flush(struct soft_ep *ep, bool late)
 	return true;
 }
 
-bool soft_sq_binds_may_flush(struct soft_ep *ep, bool late)
+uint32_t soft_sq_unexecuted(const struct soft_ep *ep)
 {
 	const struct datp_wq *sq = &ep->base.sq;
+	/* acquire: as in soft_sq_flush(), which completes these requests */
+	uint32_t done = atomic_load_explicit(&ep->port->sq_done, memory_order_acquire), seq = ep->sq_reaped, i = sq->finished;
 
-	for (uint32_t i = sq->finished; i != sq->posted; i++) {
-		const struct datp_wqe *wqe = &sq->ring[i & sq->mask];
-
-		if (wqe->op == DATP_BIND && !soft_bind_may_complete(ep, wqe, false, late))
-			return false;
-	}
-	return true;
+	for (; seq != done && i != sq->posted && soft_request_is_kept(ep, seq); seq++)
+		i++;
+	return i;
 }
 
 void soft_sq_reap(struct soft_ep *ep)

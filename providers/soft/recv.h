@@ -57,8 +57,8 @@ bool soft_recv_filled(const struct soft_ep *ep);
 void soft_sq_reap(struct soft_ep *ep);
 /* The same at the end of a connection. Returns false if a bind is withheld, which happens only if it is not `late`. EP lock. */
 bool soft_sq_flush(struct soft_ep *ep, bool late);
-/* Returns false if a bind that has not been executed is withheld, which happens only if it is not `late`. EP lock. */
-bool soft_sq_binds_may_flush(struct soft_ep *ep, bool late);
+/* Returns the number of the oldest request, as libdatp counts them, that has not been executed. EP lock. */
+uint32_t soft_sq_unexecuted(const struct soft_ep *ep);
 
 /* Ops. */
 enum datp_err soft_post_recv(struct datp_ep *ep, struct datp_wqe *wqe, const struct datp_sge *iov,

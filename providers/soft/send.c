@@ -438,8 +438,12 @@ enum datp_err soft_post_read_rmr(struct datp_ep *base, struct datp_wqe *wqe, con
 {
 	struct soft_sqe e = { .remote = *remote };
 	struct datp_sge seg;
-	enum datp_err err = sink_of(soft_ia(base->obj.ia), soft_pz_id(base->pz), sink, &seg);
+	enum datp_err err;
 
+	/* as in soft_post_send(); a bind that will be flushed has opened nothing */
+	if (!soft_ep(base)->open)
+		return post_begin(soft_ep(base), wqe, NULL, 0);
+	err = sink_of(soft_ia(base->obj.ia), soft_pz_id(base->pz), sink, &seg);
 	e.rmr = sink->rmr_context;
 	return err ? err : post_extended(base, wqe, &seg, 1, true, &e);
 }

@@ -104,8 +104,11 @@ static bool share_find(struct soft_peer *peer, struct soft_share *share)
 	cancel_off(&own);
 	end = soft_find(peer, &sought, &fd, &offset);
 	if (end == SOFT_FOUND) {
-		(void)share_map(peer, share, fd, offset);
-		soft_foreign_close(fd);
+		/* the mapping keeps the file */
+		if (share_map(peer, share, fd, offset))
+			close(fd);
+		else
+			soft_foreign_close(fd);
 	}
 	cancel_restore(&own);
 	return end != SOFT_FIND_LATER;

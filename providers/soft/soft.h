@@ -283,6 +283,8 @@ struct soft_teardown {
 	DAT_EVENT_NUMBER peer_event; /* the event for the peer; 0: none */
 	DAT_EVENT_NUMBER why;  /* the event for libdatp; 0: none */
 	bool deliver;	       /* complete the receives that were filled */
+	uint32_t bind;	       /* the flush waits for accesses through this bind or a later one; withheld.c */
+	uint32_t binds_since;  /* the mark of when these binds failed, or 0 */
 	bool waits;	       /* it is in soft_ia.teardowns; service thread, as all but the above */
 	struct soft_ep *next;
 };

@@ -180,8 +180,10 @@ static bool teardown_deliver(struct soft_ep *ep, bool late)
 	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
 		soft_exec_take_back(ep->port);
 	datp_lock(&ep->base.lock);
+	if (!ep->teardown.binds_since)
+		soft_binds_fail(ep, soft_sq_unexecuted(ep));
 	delivered = soft_recv_flush(ep, ep->teardown.deliver, late);
-	delivered = soft_sq_flush(ep, late) && soft_sq_binds_may_flush(ep, late) && delivered;
+	delivered = soft_sq_flush(ep, late) && soft_binds_may_flush(ep, late) && delivered;
 	datp_unlock(&ep->base.lock);
 	return delivered;
 }
@@ -427,6 +429,7 @@ static bool teardown_begin_locked(struct soft_ep *ep, uint32_t gen, DAT_EVENT_NU
 		ep->teardown.deliver = !ep->failing;
 		ep->teardown.peer_event = peer_event;
 		ep->teardown.why = 0;
+		ep->teardown.binds_since = 0;
 		/* a peer that has lost its right was awaited before, except for the piece that it may be copying */
 		ep->teardown.until = revoked ? soft_now_ms() + soft_bound_rest(ia) : soft_bound(ia);
 		ep->teardown.looked = soft_now_ms();

@@ -217,21 +217,40 @@ void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe)
 		soft_bounce_quiesce(ia);
 }
 
-uint32_t soft_window_fail(struct soft_ia *ia, const struct datp_wqe *wqe, bool *now)
+/* Finds the record of a bind that has not completed. windows_lock */
+static struct soft_binding *binding_pending(struct soft_ia *ia, const struct datp_wqe *wqe)
+{
+	struct soft_binding *binding = binding_find(*windows_of_bind(ia, wqe), wqe);
+
+	/* one that has been reaped is that of an endpoint which had this place before */
+	return binding && !binding->reaped ? binding : NULL;
+}
+
+bool soft_window_fail(struct soft_ia *ia, const struct datp_wqe *wqe, bool executed)
 {
 	struct soft_binding *binding;
-	uint32_t context = 0;
+	bool now;
 
 	datp_lock(&ia->windows_lock);
-	binding = binding_find(*windows_of_bind(ia, wqe), wqe);
-	*now = binding && !binding->ended;
-	if (*now) {
+	binding = binding_pending(ia, wqe);
+	now = binding && !binding->ended;
+	if (binding) {
 		binding_end(binding);
-		if (soft_mr_bind_undo(ia->mr, binding->context))
+		if (soft_mr_bind_undo(ia->mr, binding->context) || executed)
 			binding->used = true;
 	}
-	if (binding && binding->used)
-		context = binding->context;
+	datp_unlock(&ia->windows_lock);
+	return now;
+}
+
+uint32_t soft_window_failed(struct soft_ia *ia, const struct datp_wqe *wqe)
+{
+	const struct soft_binding *binding;
+	uint32_t context;
+
+	datp_lock(&ia->windows_lock);
+	binding = binding_pending(ia, wqe);
+	context = binding && binding->used ? binding->context : 0;
 	datp_unlock(&ia->windows_lock);
 	return context;
 }
@@ -331,7 +350,7 @@ bool soft_window_get(struct soft_ia *ia, uint32_t context, struct soft_range *ra
 	binding = *binding_at(ia, context);
 	if (binding) {
 		*range = binding->range;
-		binding->used = true;
+		binding->used = binding->used || range->len;
 	}
 	datp_unlock(&ia->windows_lock);
 	return binding && range->len;

@@ -29,11 +29,13 @@ uint32_t soft_window_ended_by(struct soft_ia *ia, const struct datp_wqe *wqe, ui
  */
 void soft_window_settle(struct soft_ia *ia, const struct datp_wqe *wqe);
 /*
- * The bind that was posted as `wqe` has failed, or will be flushed. No access through its binding begins any more, even if a peer
- * has executed it without counting it, or says so in the peers' table. Returns its context if accesses that began before may
- * still go on, else 0. *now becomes true if this is the first such call for the bind. EP lock.
+ * The bind that was posted as `wqe` has failed, or will be flushed. No access through its binding begins any more, whatever the
+ * peers' table says. `executed`: a peer may have executed the bind without counting it. Returns true if accesses may have begun
+ * since an earlier call. EP lock.
  */
-uint32_t soft_window_fail(struct soft_ia *ia, const struct datp_wqe *wqe, bool *now);
+bool soft_window_fail(struct soft_ia *ia, const struct datp_wqe *wqe, bool executed);
+/* After that: returns the context of the binding if accesses that began before may still go on, else 0. EP lock. */
+uint32_t soft_window_failed(struct soft_ia *ia, const struct datp_wqe *wqe);
 /*
  * Drops the record of the bind with this context, which has failed; when this returns, the bounce thread does not access its range
  * any more. Not soft_ia.lock.

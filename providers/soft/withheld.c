@@ -151,11 +151,12 @@ static bool bind_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool l
 /* The same for the binding of a bind that fails. */
 static bool failed_is_quiet(struct soft_ep *ep, const struct datp_wqe *wqe, bool late, bool *here)
 {
-	bool now;
-	uint32_t context = soft_window_fail(soft_ia(ep->base.obj.ia), wqe, &now);
+	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
+	uint32_t context;
 
-	if (now) /* an older mark would leave out accesses that began before this call */
+	if (soft_window_fail(ia, wqe, true)) /* an older mark would leave out accesses that began before this call */
 		ep->bind_wait.since = 0;
+	context = soft_window_failed(ia, wqe);
 	return !context || soft_mr_quiet(ep, context, mark_of(&ep->bind_wait), late, here);
 }
 
@@ -174,4 +175,34 @@ bool soft_bind_may_complete(struct soft_ep *ep, const struct datp_wqe *wqe, bool
 	if (ep->open || look.take)
 		wait_locked(ia, &ep->bind_wait, look.take);
 	return false;
+}
+
+void soft_binds_fail(struct soft_ep *ep, uint32_t first)
+{
+	const struct datp_wq *sq = &ep->base.sq;
+
+	for (uint32_t i = first; i != sq->posted; i++) {
+		const struct datp_wqe *wqe = &sq->ring[i & sq->mask];
+
+		/* requests are counted one by one, so only the first one can have been executed without that */
+		if (wqe->op == DATP_BIND)
+			(void)soft_window_fail(soft_ia(ep->base.obj.ia), wqe, i == first);
+	}
+	ep->teardown.bind = first;
+	ep->teardown.binds_since = soft_work_mark();
+}
+
+bool soft_binds_may_flush(struct soft_ep *ep, bool late)
+{
+	const struct datp_wq *sq = &ep->base.sq;
+	bool here = false;
+
+	for (; ep->teardown.bind != sq->posted; ep->teardown.bind++) {
+		const struct datp_wqe *wqe = &sq->ring[ep->teardown.bind & sq->mask];
+		uint32_t context = wqe->op == DATP_BIND ? soft_window_failed(soft_ia(ep->base.obj.ia), wqe) : 0;
+
+		if (context && !soft_mr_quiet(ep, context, ep->teardown.binds_since, late, &here) && !late)
+			return false;
+	}
+	return true;
 }

@@ -66,6 +66,7 @@ static void teardown(void)
 	if (memory)
 		munmap(memory - page, size + 2 * page);
 	memory = NULL;
+	CHECK_SOON(check_mappings(FILE_NAME) == 0); /* a thread of its own ends those of a peer's files */
 }
 
 static struct api_buf registered(size_t at, size_t len, DAT_MEM_PRIV_FLAGS rights)

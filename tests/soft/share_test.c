@@ -42,7 +42,6 @@ static pid_t owner;
 static int file = -1;
 static int segments = 1; /* the segments of each local list; a request of one segment would take the short way (exec_short.c) */
 
-/* Returns how many mappings of the files of this test this process has. */
 static void *map_file(int fd, int prot, int flags)
 {
 	unsigned char *mem = mmap(NULL, SIZE + 2 * SKEW, prot, flags, fd, 0);

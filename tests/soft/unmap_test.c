@@ -20,8 +20,8 @@
 #define HEAVY ((off_t)65 << 20)
 #define MANY  20
 
-static void *watched;	   /* the mapping whose end is noted */
-static int watched_fd = -1;
+static void *_Atomic watched;  /* the mapping whose end is noted */
+static atomic_int watched_fd = -1;
 static _Atomic pid_t ended_by; /* the thread that has ended it */
 static bool no_thread;
 

@@ -226,6 +226,26 @@ static void flush_waits_for_a_write_through_what_was_executed(void)
 	flush_waits();
 }
 
+/* Nobody begins a write through the second one while the first one is awaited. */
+static void all_binds_that_are_flushed_end_at_once(void)
+{
+	DAT_RMR_CONTEXT first;
+
+	begin_failing(LONG_MS);
+	CHECK(is_open_to_the_writer());
+	first = context;
+	bind_rmr(&pair.b, 6);
+	CHECK(is_open_to_the_writer());
+	writer_begins_with(first);
+	peer_ends_the_connection();
+	nothing_comes(pair.b.request);
+	CHECK(!is_open_to_the_writer());
+	writer_ends();
+	bind_is_flushed();
+	API_BIND(pair.b.request, rmr, 6, DAT_DTO_ERR_FLUSHED);
+	API_CONN_OVER(pair.b.connect, pair.b.ep);
+}
+
 static void flush_does_not_wait_for_the_binding_before(void)
 {
 	DAT_RMR_CONTEXT before;
@@ -267,6 +287,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(request_that_has_just_completed_does_not_count),
 	CHECK_TEST(flush_waits_for_a_write_by_forgery),
 	CHECK_TEST(flush_waits_for_a_write_through_what_was_executed),
+	CHECK_TEST(all_binds_that_are_flushed_end_at_once),
 	CHECK_TEST(flush_does_not_wait_for_the_binding_before),
 	CHECK_TEST(flush_waits_no_longer_than_the_bound),
 	CHECK_END

@@ -240,20 +240,9 @@ static const struct poll polls[] = {
 };
 
 /* The thread sanitizer does not know that the byte is a part of the word that was stored. */
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN true
-#endif
-#endif
-#ifndef UNDER_TSAN
-#define UNDER_TSAN false
-#endif
-
 static void in_process(way_fn *way)
 {
-	if (UNDER_TSAN)
+	if (THREAD_SANITIZER)
 		check_skip("the thread sanitizer knows a byte by its own address only");
 	for (size_t i = 0; i < sizeof(polls) / sizeof(*polls); i++) {
 		struct poll poll = polls[i];

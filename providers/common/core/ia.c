@@ -97,18 +97,21 @@ struct async {
 /* Returns true if it is still there, and not about to be freed. core.lock */
 static bool async_stays_locked(const struct async *async)
 {
-	return obj_get(NULL, async->evd, DATP_EVD) && obj_gen(&async->evd->obj) == async->gen && !is_closing(async->evd->obj.ia);
+	/* the generation comes last: if it is as before, what was asked before was asked of this EVD */
+	return obj_get(NULL, async->evd, DATP_EVD) && !is_closing(async->evd->obj.ia) && obj_gen(&async->evd->obj) == async->gen;
 }
 
 static struct datp_evd *async_hold_locked(DAT_EVD_HANDLE handle)
 {
 	struct datp_evd *evd = obj_hold(NULL, handle, DATP_EVD);
 
-	if (evd && (is_closing(evd->obj.ia) || !(evd->flags & DAT_EVD_ASYNC_FLAG))) {
-		obj_drop(evd);
+	/* the reference to an EVD that may be freed already is left to it */
+	if (!evd || is_closing(evd->obj.ia))
 		return NULL;
-	}
-	return evd;
+	if (evd->flags & DAT_EVD_ASYNC_FLAG)
+		return evd;
+	obj_drop(evd);
+	return NULL;
 }
 
 /* Holds the EVD that the consumer names for its asynchronous events, if it names one. */

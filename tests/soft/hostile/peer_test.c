@@ -316,7 +316,7 @@ static void ask_for_everything(void *arg)
 }
 
 /* This tests allocations that fail, for which the address sanitizer would end the program. */
-#ifdef __SANITIZE_ADDRESS__
+#if ADDRESS_SANITIZER
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -24,11 +24,7 @@
 #define CANARY_BYTE 0xc5
 
 /* What a sanitizer reports of the victim goes to the log of the test, with the messages that the attacker provokes. */
-#if defined(__SANITIZE_ADDRESS__) || API_UNDER_TSAN
-#define QUIET false
-#else
-#define QUIET true
-#endif
+#define QUIET (!ADDRESS_SANITIZER && !THREAD_SANITIZER)
 
 struct run {
 	unsigned int seed;

@@ -158,7 +158,13 @@ void pattern_poison(const struct perf_region *mem, bool from_server, uint64_t ge
 /* Verifies a message that has completed, and reports the first byte that is wrong. */
 bool pattern_verify(const struct perf_region *mem, bool from_server, uint64_t generation,
 		    uint64_t last_generation, uint64_t index);
-uint64_t pattern_messages(uint64_t size);	/* how many messages are verified in each test */
+/* How many messages of this size are verified in each test: up to 8 MiB, so that long ones do not take long, but at least two. */
+static inline uint64_t pattern_messages(uint64_t size)
+{
+	uint64_t messages = (UINT64_C(8) << 20) / size;
+
+	return messages < 2 ? 2 : messages > 256 ? 256 : messages;
+}
 /*
  * Verifies a message of which only the end has been seen. A device may write other bytes after it, so this waits for them, for a
  * second at most. *late becomes the offset of the first byte that was not there at once, or the size if all were.

@@ -242,11 +242,3 @@ bool pattern_verify_polled(const struct perf_region *mem, bool from_server, uint
 		atomic_thread_fence(memory_order_acquire);
 	return pattern_judge(mem, &of);
 }
-
-/* Up to 8 MiB of them, so that long messages do not take long, but at least two. */
-uint64_t pattern_messages(uint64_t size)
-{
-	uint64_t messages = (UINT64_C(8) << 20) / size;
-
-	return messages < 2 ? 2 : messages > 256 ? 256 : messages;
-}

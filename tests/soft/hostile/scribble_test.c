@@ -246,7 +246,7 @@ static void suffer(void *arg)
 
 	alarm(BOUND_S); /* this kills the victim if a call does not return */
 	/* this adapter has a shorter bound, so that the victim waits less for the attacker */
-	api_open_as((char *)(uintptr_t)(run->bounce ? "soft-hasty-bounce" : "soft-hasty"));
+	api_open_as((char *)(uintptr_t)(run->bounce ? "soft-hasty-bounce" : "soft-impatient"));
 	if (QUIET)
 		check_stderr_begin();
 	api_end_make(&end, NULL);

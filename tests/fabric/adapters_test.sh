@@ -173,7 +173,7 @@ fails_over()
 	run ./datctl discover
 	prints '^roce-bond7 .* libdatib\.so .*"bond7 0"'
 	mkfifo "$dir/held"
-	: >"$dir/client"
+	: >"$dir/server" && : >"$dir/client" # they may be there from an earlier call
 	tests/fabric/wire12 bond serve 7951 x >"$dir/server" 2>&1 &
 	until_printed '^listening$' $! "$dir/server" || return
 	tests/fabric/wire12 bond 10.9.77.1 7951 y hold <"$dir/held" >"$dir/client" 2>&1 &

@@ -91,7 +91,7 @@ tap 'wrapped: and receives do not count as requests' shared tells 'request:statu
 immediate_is_received()
 {
 	adapter base 'recv:status=PARTIAL_PACKET request:status=BAD_RESPONSE'
-	timeout 300 ./datconform --api 2.0 --ia broken --only D20-40 --patience 2 | grep -m 1 '^    got ' | grep -x '    got      10 (0xa)'
+	timeout 300 ./datconform --api 2.0 --ia broken --only D20-40 --patience 20 | grep -m 1 '^    got ' | grep -x '    got      10 (0xa)'
 }
 tap 'wrapped: a receive that takes immediate data is a receive' immediate_is_received
 tap 'wrapped: an attempt ends as a rule says' tells 'ep_connect:event=UNREACHABLE' 'a UNREACHABLE'

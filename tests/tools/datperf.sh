@@ -503,6 +503,10 @@ through_libvipl_few_long_messages_are_verified()
 {
 	[ -z "${SANITIZE-}" ] || [ "$SANITIZE" = no ] || return 0	# they need several times the memory
 	CHECK_WATCHDOG=60 run ./datperf --ia soft0 --api vipl --test read-lat --size 64m --iters 1 --warmup 0 --json
+	if [ "$status" -eq 2 ] && grep -q 'can be spared' "$err"; then
+		skips 'this machine cannot spare 512 MiB'
+		return 0
+	fi
 	exits_with 0
 	prints '"verified": true'
 }

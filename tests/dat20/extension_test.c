@@ -646,6 +646,7 @@ static void adds_while_the_target_is_stopped(pid_t pid)
 {
 	static const char stopped[] = "a target that is stopped holds up no operation on mapped memory";
 	uint64_t before;
+	int status = 0;
 	char done;
 
 	if (!is_mapped()) {
@@ -655,7 +656,7 @@ static void adds_while_the_target_is_stopped(pid_t pid)
 	ask('c', &done, 1);
 	before = add(1);
 	kill(pid, SIGSTOP);
-	expect(waitpid(pid, NULL, WUNTRACED) == pid, "the target has ended");
+	expect(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "the target has ended");
 	for (uint64_t i = 1; i <= ADDS && !differs; i++)
 		expect(add(1) == before + i, "an addition has not been made");
 	expect(swap(before + ADDS + 1, 7) == before + ADDS + 1 && swap(8, 9) == 7, "a swap has not been made");

@@ -86,6 +86,7 @@ static void join(struct soft_ep *ep, struct soft_ep *to, struct soft_peer *peer)
 	ep->rlayout = to->layout;
 	ep->rindex = to->index;
 	ep->rgen = to->gen;
+	ep->open = true;
 	atomic_store(&ep->bounce_gen, ep->gen);
 	atomic_store(&ep->port->open, ep->gen);
 }

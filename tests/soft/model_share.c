@@ -11,8 +11,11 @@
 
 #include <datp/bias.h>
 
+#include "providers/soft/unmap.h"
+
 #define datp_bias_fence()  model_fence_everybody()
 #define munmap(at, length) model_unmap(at)
 #define free(share)	   ((void)(share))
+#define soft_unmap_later(mapping) model_unmap((mapping)->at)
 #define SWEEP_SPINS	   1
 #include "providers/soft/share.c"

@@ -47,6 +47,7 @@ static void table_open(void)
 	t.ep.base.obj.ia = t.other.base.obj.ia = &t.ia->base;
 	t.ep.gen = CONN;
 	t.other.gen = CONN + 1;
+	t.ep.open = t.other.open = true;
 	t.lmr.base.obj.ia = t.rmr.base.obj.ia = &t.ia->base;
 	t.lmr.base.pz = &t.pz.base;
 	t.lmr.base.addr = 0x100000;

@@ -233,6 +233,9 @@ CLAUSE_BARE("CONSUMER-07")
 /* What is found of another adapter, which is opened in a process of its own first: it is not under test, and may do anything. */
 enum alone { FINE, SETS_ASYNC, CLOSES_NOT, ENDS, HANGS };
 
+/* Is added to the exit status, since the other adapter's own code may end the process with a status of its own. */
+#define TELLS 100
+
 static struct {
 	pid_t pid; /* 0: none */
 	enum alone found;
@@ -255,7 +258,7 @@ static void open_alone(const char *name)
 		found = async == DAT_HANDLE_NULL ? FINE : SETS_ASYNC;
 	else if (dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
 		found = CLOSES_NOT;
-	_exit((int)found);
+	_exit(TELLS + (int)found);
 }
 
 /* Waits for the process until this time, and ends it then. */
@@ -271,7 +274,9 @@ static enum alone await_alone(pid_t pid, uint64_t until)
 		waitpid(pid, NULL, 0);
 		return HANGS;
 	}
-	return WIFEXITED(status) && WEXITSTATUS(status) <= CLOSES_NOT ? (enum alone)WEXITSTATUS(status) : ENDS;
+	if (ended < 0 || !WIFEXITED(status) || WEXITSTATUS(status) < TELLS || WEXITSTATUS(status) > TELLS + CLOSES_NOT)
+		return ENDS;
+	return (enum alone)(WEXITSTATUS(status) - TELLS);
 }
 
 /* Opens all other adapters at the same time, so that all that hang take no longer than one. */

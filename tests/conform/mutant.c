@@ -599,6 +599,8 @@ static enum datp_err mutant_open(struct datp_wrap *wrap, const char *params)
 	pthread_mutex_init(&mutant->lock, NULL);
 	if (breaks(mutant, "open_crash"))
 		abort();
+	if (breaks(mutant, "open_exit"))
+		_exit(0);
 	if (breaks(mutant, "open_hang"))
 		pause();
 	return DATP_OK;

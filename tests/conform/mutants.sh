@@ -173,12 +173,14 @@ judged_beside()
 		--json "$tap_dir/beside.json" >"$tap_dir/beside" 2>&1
 	cat "$tap_dir/beside" "$tap_dir/beside.json"
 	grep -q -x '1 passed, 0 failed, 0 skipped' "$tap_dir/beside" &&
-		grep -q -F 'left out: open_hang does not open in time, open_crash ends the process that opens it"' "$tap_dir/beside.json"
+		grep -q -F "left out: $1\"" "$tap_dir/beside.json"
 }
-mutant open_hang
-mutant open_crash
+for rule in open_hang open_crash open_exit; do
+	mutant $rule
+done
+beside='open_hang does not open in time, open_crash ends the process that opens it, open_exit ends the process that opens it'
 grep -E '^(soft0|open_[a-z]+) ' "$conf" >"$tap_dir/beside.conf"
-tap 'mutants: an adapter is judged beside others that hang or crash' judged_beside
+tap 'mutants: an adapter is judged beside others that hang, crash or exit' judged_beside "$beside"
 mutant short_flushed_declared
 tap 'mutants: a short receive that is flushed is not applicable where the adapter declares it' \
 	tap_holds '^0 passed, 0 failed, 1 skipped$' ./datconform --ia short_flushed_declared --only EP_RECV-12 --patience 20

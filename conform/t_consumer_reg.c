@@ -231,10 +231,12 @@ CLAUSE_BARE("CONSUMER-07")
 }
 
 /* What is found of another adapter, which is opened in a process of its own first: it is not under test, and may do anything. */
-enum alone { FINE, SETS_ASYNC, CLOSES_NOT, ENDS, HANGS };
+enum alone { FINE, SETS_ASYNC, CLOSES_NOT, ENDS, HANGS, UNTRIED };
 
 /* Is added to the exit status, since the other adapter's own code may end the process with a status of its own. */
 #define TELLS 100
+/* A host may have a hundred adapters, and little room for processes. */
+#define AT_A_TIME 16
 
 static struct {
 	pid_t pid; /* 0: none */
@@ -261,6 +263,32 @@ static void open_alone(const char *name)
 	_exit(TELLS + (int)found);
 }
 
+/* Starts the processes of the next batch, from entry `first` on. Returns where the batch ends. */
+static DAT_COUNT start_batch(DAT_COUNT first, DAT_COUNT n)
+{
+	DAT_COUNT i;
+	int running = 0;
+
+	for (i = first; i < n && running < AT_A_TIME; i++) {
+		pid_t pid;
+
+		if (!is_other(i))
+			continue;
+		pid = fork();
+		if (pid == 0)
+			open_alone(listed.infos[i].ia_name);
+		if (pid > 0) {
+			alone[i].pid = pid;
+			running++;
+		} else if (running > 0) {
+			break; /* there may be room when those that run have ended */
+		} else {
+			alone[i].found = UNTRIED;
+		}
+	}
+	return i;
+}
+
 /* Waits for the process until this time, and ends it then. */
 static enum alone await_alone(pid_t pid, uint64_t until)
 {
@@ -279,27 +307,32 @@ static enum alone await_alone(pid_t pid, uint64_t until)
 	return (enum alone)(WEXITSTATUS(status) - TELLS);
 }
 
-/* Opens all other adapters at the same time, so that all that hang take no longer than one. */
+/* Those of a batch are opened at the same time, so that all of it that hang take no longer than one. */
+static void try_batch(DAT_COUNT first, DAT_COUNT end)
+{
+	uint64_t until = judge_now_ms() + t.patience_ms;
+
+	for (DAT_COUNT i = first; i < end; i++)
+		if (alone[i].pid)
+			alone[i].found = await_alone(alone[i].pid, until);
+}
+
+/* Finds out which of the other adapters can be opened and closed here, and stores which cannot. */
 static void try_others(DAT_COUNT n)
 {
 	static const char *const does[] = { [SETS_ASYNC] = "fails and sets *async_evd", [CLOSES_NOT] = "does not close",
-					    [ENDS] = "ends the process that opens it", [HANGS] = "does not open in time" };
-	uint64_t until = judge_now_ms() + t.patience_ms;
+					    [ENDS] = "ends the process that opens it", [HANGS] = "does not open in time",
+					    [UNTRIED] = "is not tried, since no process can be started" };
 	char left_out[400] = "";
 	size_t len = 0;
 
 	alone = calloc((size_t)n, sizeof(*alone));
 	MUST(alone != NULL);
-	for (DAT_COUNT i = 0; i < n; i++) {
-		alone[i].pid = is_other(i) ? fork() : 0;
-		MUST(alone[i].pid >= 0);
-		if (is_other(i) && alone[i].pid == 0)
-			open_alone(listed.infos[i].ia_name);
+	for (DAT_COUNT first = 0, end; first < n; first = end) {
+		end = start_batch(first, n);
+		try_batch(first, end);
 	}
 	for (DAT_COUNT i = 0; i < n; i++) {
-		if (!alone[i].pid)
-			continue;
-		alone[i].found = await_alone(alone[i].pid, until);
 		if (alone[i].found == FINE || len >= sizeof(left_out))
 			continue;
 		len += (size_t)snprintf(left_out + len, sizeof(left_out) - len, "%s%s %s", len ? ", " : "", listed.infos[i].ia_name,

@@ -32,9 +32,12 @@ libmutant_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libmutant_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 libmutant_la_LIBADD = libdatp.la
 
-# It is preloaded, and so has no run path, and needs none of our libraries.
-check_LTLIBRARIES += libmutant20.la
+# These are preloaded, and so have no run path, and need none of our libraries.
+check_LTLIBRARIES += libmutant20.la libscarce.la
 libmutant20_la_SOURCES = tests/conform/mutant20.c
 libmutant20_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 # as in a build with hardening: what it calls of libdat2 has to be looked up, because bash is started with it as well
 libmutant20_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere -Wl,-z,now
+libscarce_la_SOURCES = tests/conform/scarce.c
+libscarce_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libscarce_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

@@ -169,18 +169,27 @@ tap 'mutants: of a process that wrote nothing the cause is told alone' ended cra
 # Other adapters that fail are named, and not held against the one that is judged.
 judged_beside()
 {
-	DAT_OVERRIDE=$tap_dir/beside.conf ./datconform --ia soft0 --only CONSUMER-08 --patience 5 --timeout 40 \
+	env "${@:2}" DAT_OVERRIDE="$tap_dir/beside.conf" ./datconform --ia soft0 --only CONSUMER-08 --patience 5 --timeout 40 \
 		--json "$tap_dir/beside.json" >"$tap_dir/beside" 2>&1
 	cat "$tap_dir/beside" "$tap_dir/beside.json"
-	grep -q -x '1 passed, 0 failed, 0 skipped' "$tap_dir/beside" &&
-		grep -q -F "left out: $1\"" "$tap_dir/beside.json"
+	grep -q -x '1 passed, 0 failed, 0 skipped' "$tap_dir/beside" && grep -q -F "left out: $1\"" "$tap_dir/beside.json"
 }
 for rule in open_hang open_crash open_exit; do
 	mutant $rule
 done
 beside='open_hang does not open in time, open_crash ends the process that opens it, open_exit ends the process that opens it'
+untried='is not tried, since no process can be started'
+scarce=LD_PRELOAD=$libs/libscarce.so
 grep -E '^(soft0|open_[a-z]+) ' "$conf" >"$tap_dir/beside.conf"
 tap 'mutants: an adapter is judged beside others that hang, crash or exit' judged_beside "$beside"
+tap 'mutants: where two processes can run, the others follow them' judged_beside "$beside" "$scarce" SCARCE_PROCESSES=2
+tap 'mutants: where no process can be started, the others are left out' judged_beside \
+	"open_hang $untried, open_crash $untried, open_exit $untried" "$scarce" SCARCE_PROCESSES=0
+for ((i = 0; i < 20; i++)); do
+	sed -n "s/^soft0 /many$i /p" "$conf"
+done >>"$tap_dir/beside.conf"
+tap 'mutants: not more than 16 of many others run at the same time' judged_beside "$beside" "$scarce" SCARCE_PROCESSES=16 \
+	SCARCE_STRICT=1
 mutant short_flushed_declared
 tap 'mutants: a short receive that is flushed is not applicable where the adapter declares it' \
 	tap_holds '^0 passed, 0 failed, 1 skipped$' ./datconform --ia short_flushed_declared --only EP_RECV-12 --patience 20

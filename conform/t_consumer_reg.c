@@ -389,12 +389,15 @@ CLAUSE_BARE("CONSUMER-09")
 	int said = memfd_create("said", 0);
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = KIT_BAD;
+	uint64_t before;
 	DAT_RETURN ret;
 
 	use_dead_registry();
 	MUST(list_all() == 1 && !strcmp(listed.infos[0].ia_name, "dead0"));
 	MUST(said >= 0 && dup2(said, STDOUT_FILENO) >= 0 && dup2(said, STDERR_FILENO) >= 0);
+	before = judge_now_ms();
 	ret = dat_ia_open(listed.infos[0].ia_name, 8, &async, &ia);
+	CHECK_THAT(judge_now_ms() - before < t.patience_ms);
 	fflush(NULL);
 	CHECK_RET(ret, DAT_PROVIDER_NOT_FOUND);
 	CHECK_NUM(lseek(said, 0, SEEK_END), 0);

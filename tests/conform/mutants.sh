@@ -190,6 +190,13 @@ for ((i = 0; i < 20; i++)); do
 done >>"$tap_dir/beside.conf"
 tap 'mutants: not more than 16 of many others run at the same time' judged_beside "$beside" "$scarce" SCARCE_PROCESSES=16 \
 	SCARCE_STRICT=1
+# A dead line fails at once.
+takes_long()
+{
+	verdict long env "$scarce" SCARCE_TIME=3 ./datconform --ia soft0 --only CONSUMER-09
+	red long
+}
+tap 'mutants: an entry that takes its time to fail is found' takes_long
 mutant short_flushed_declared
 tap 'mutants: a short receive that is flushed is not applicable where the adapter declares it' \
 	tap_holds '^0 passed, 0 failed, 1 skipped$' ./datconform --ia short_flushed_declared --only EP_RECV-12 --patience 20

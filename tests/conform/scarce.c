@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A host that is short of something, for datconform. SCARCE_PROCESSES=N: the process of a test has at most N others at the same
- * time; one more is refused, or ends the test if SCARCE_STRICT is set.
+ * time; one more is refused, or ends the test if SCARCE_STRICT is set. SCARCE_TIME=S: a library in /nonexistent is looked for
+ * during S seconds.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -51,4 +52,14 @@ pid_t waitpid(pid_t pid, int *status, int options)
 	if (ended > 0 && getpid() != first)
 		running--;
 	return ended;
+}
+
+void *dlopen(const char *file, int mode)
+{
+	void *(*really)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+	const char *seconds = getenv("SCARCE_TIME");
+
+	if (seconds && file && !strncmp(file, "/nonexistent/", strlen("/nonexistent/")))
+		sleep((unsigned int)strtoul(seconds, NULL, 10));
+	return really(file, mode);
 }

@@ -5,7 +5,9 @@
  * all. So a peer that sends only first parts makes other peers lose theirs, but cannot use up memory. Service thread.
  *
  * The number of the queue pair is what the sender says, and any process of the peer's host may say it. So a first part that
- * differs from the one that is kept spoils that one: neither is made a whole, and the sender is rejected, as if nobody listened.
+ * differs from the one that is kept spoils that one: it stays on the list, no second part makes it a whole, and the sender of one
+ * is rejected, as if nobody listened. That does not keep all strangers out: a stranger's second part may use up a first part, or
+ * those of 256 other queue pairs may push it off the list, and then a stranger's first part is the one that is kept.
  */
 #include "rdma_cm.h"
 #include "rdma_parts.h"
@@ -39,27 +41,29 @@ static bool is_of(const struct rdma_part *part, const struct rdma_cm_event *even
 	       part->listener == event->listen_id;
 }
 
-/* Takes the first part from this queue pair off the list. Returns NULL if the list has no part from it. */
-static struct rdma_part *take(struct rdma_ia *ia, const struct rdma_cm_event *event)
+/* Returns where the list has the first part from this queue pair. There is NULL if it has none. */
+static struct rdma_part **find(struct rdma_ia *ia, const struct rdma_cm_event *event)
 {
-	struct rdma_part **at = &ia->parts, *part;
+	struct rdma_part **at = &ia->parts;
 
 	while (*at && !is_of(*at, event))
 		at = &(*at)->next;
-	part = *at;
-	if (part)
-		*at = part->next;
+	return at;
+}
+
+/* Takes the part that is there off the list. */
+static struct rdma_part *take(struct rdma_part **at)
+{
+	struct rdma_part *part = *at;
+
+	*at = part->next;
 	return part;
 }
 
 static void forget_from(struct rdma_part **at)
 {
-	while (*at) {
-		struct rdma_part *part = *at;
-
-		*at = part->next;
-		free(part);
-	}
+	while (*at)
+		free(take(at));
 }
 
 /* Forgets the parts that are too old, and all but the newest ones. The list has the newest part first. */
@@ -76,14 +80,14 @@ static void forget_old(struct rdma_ia *ia, int newest)
 static bool keep(struct rdma_ia *ia, const struct rdma_cm_event *event, uint32_t total)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
-	struct rdma_part *part = take(ia, event);
+	struct rdma_part **at = find(ia, event);
+	bool known = *at != NULL;
+	struct rdma_part *part = known ? take(at) : calloc(1, sizeof(*part));
 
-	if (part)
-		part->spoilt |= part->total != total || memcmp(part->data, param->private_data, param->private_data_len) != 0;
-	else
-		part = calloc(1, sizeof(*part));
 	if (!part)
 		return false;
+	if (known)
+		part->spoilt |= part->total != total || memcmp(part->data, param->private_data, param->private_data_len) != 0;
 	forget_old(ia, PARTS_MAX - 1);
 	part->listener = event->listen_id;
 	part->address = peer_of(event);
@@ -101,7 +105,7 @@ enum rdma_parts rdma_parts_join(struct rdma_ia *ia, const struct rdma_cm_event *
 {
 	const struct rdma_conn_param *param = &event->param.conn;
 	uint32_t total, each;
-	struct rdma_part *part;
+	struct rdma_part **at, *part;
 	bool good;
 
 	forget_old(ia, PARTS_MAX);
@@ -113,8 +117,11 @@ enum rdma_parts rdma_parts_join(struct rdma_ia *ia, const struct rdma_cm_event *
 	default:
 		break;
 	}
-	part = take(ia, event);
-	good = part && part->total == total && !part->spoilt;
+	at = find(ia, event);
+	if (!*at || (*at)->spoilt)
+		return RDMA_PARTS_BAD;
+	part = take(at);
+	good = part->total == total;
 	if (good) {
 		each = ia->kind->request_bytes - RDMA_TRAILER;
 		memcpy(whole, part->data, each);

@@ -233,6 +233,8 @@ static struct rdma_ia *listening;
 static struct rdma_cm_id listener, other_listener;
 static uint64_t clock_us;
 
+enum { MINUTE_US = 60000000 };
+
 /* Takes the place of libdatp's, for rdma_parts.c. */
 uint64_t datp_clock_us(void)
 {
@@ -316,10 +318,23 @@ static void first_parts_that_differ_make_no_whole(void)
 	data[0] ^= 1;
 	CHECK_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
 	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_BAD);
-	REQUIRE_EQ_INT(part_comes_to(&listener, 7, 1, 62), RDMA_PARTS_MORE);
+	REQUIRE_EQ_INT(part_comes_to(&listener, 8, 1, 62), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(8, 1), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(8, 2), RDMA_PARTS_BAD);
+	listen_end();
+}
+
+/* Otherwise a stranger could send a second part as well, and then have its own first part joined to the peer's second one. */
+static void first_part_stays_spoilt_for_a_minute(void)
+{
+	listen_begin();
+	REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	data[0] ^= 1;
 	CHECK_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
 	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_BAD);
-	/* the peer's next attempt is a new one */
+	CHECK_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
+	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_BAD);
+	clock_us += MINUTE_US;
 	REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
 	CHECK_EQ_INT(part_comes(7, 2), RDMA_PARTS_WHOLE);
 	listen_end();
@@ -327,8 +342,6 @@ static void first_parts_that_differ_make_no_whole(void)
 
 static void first_part_is_forgotten_after_a_minute(void)
 {
-	enum { MINUTE_US = 60000000 };
-
 	listen_begin();
 	REQUIRE_EQ_INT(part_comes(7, 1), RDMA_PARTS_MORE);
 	REQUIRE_EQ_INT(part_comes(8, 1), RDMA_PARTS_MORE);
@@ -381,6 +394,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(parts_to_different_service_points_are_not_joined),
 	CHECK_TEST(first_part_may_come_twice),
 	CHECK_TEST(first_parts_that_differ_make_no_whole),
+	CHECK_TEST(first_part_stays_spoilt_for_a_minute),
 	CHECK_TEST(first_part_is_forgotten_after_a_minute),
 	CHECK_TEST(word_of_a_rejection_tells_it_from_the_networks),
 	CHECK_END

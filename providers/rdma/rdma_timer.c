@@ -31,6 +31,7 @@
  * handshake_ms.
  */
 #include "log/limited.h"
+#include "providers/common/base/cancel.h"
 #include "rdma_cm.h"
 #include "rdma_end.h"
 #include "rdma_conn.h"
@@ -65,14 +66,12 @@ static int answer_locked(struct rdma_conn *conn, struct rdma_ep *ep)
 	return 0;
 }
 
-void rdma_deferred_accept_locked(struct rdma_ep *ep)
+static void accept_locked(struct rdma_ep *ep)
 {
 	static struct log_limit unaccepted;
 	struct rdma_ia *ia = rdma_ep_ia(ep);
 	int err = 0;
 
-	if (ep->deferral != DEFER_ACCEPT && ep->deferral != DEFER_ACCEPT_CALLED)
-		return;
 	ep->deferral = DEFER_NONE;
 	rdma_defer_begin_locked(ep);
 	pthread_mutex_lock(&ia->lock);
@@ -86,6 +85,18 @@ void rdma_deferred_accept_locked(struct rdma_ep *ep)
 	/* most likely the active side has given up; ESTABLISHED has been queued */
 	log_limited(&unaccepted, 3, "%s: cannot accept a request: %s", ia->base.name, strerror(err));
 	rdma_ep_break_locked(ep);
+}
+
+void rdma_deferred_accept_locked(struct rdma_ep *ep)
+{
+	struct cancel own;
+
+	if (ep->deferral != DEFER_ACCEPT && ep->deferral != DEFER_ACCEPT_CALLED)
+		return;
+	/* librdmacm and the log write(): a thread that is cancelled in a post would end there, with the locks that it holds */
+	cancel_off(&own);
+	accept_locked(ep);
+	cancel_restore(&own);
 }
 
 static void accept_now(struct datp_ep *base)

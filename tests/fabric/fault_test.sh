@@ -37,7 +37,7 @@ sed -n "s/^iwarp-\(siw0 .*\"siw0 1\)/iwarp-late-\1 late_ms=$late_ms/p" "$DAT_OVE
 # No device inlines 4096 bytes, so the device must inline as much as it can.
 sed -n 's/^ib-\(rxe0 .*"rxe0 1\)/inline-\1 inline=4096/p; s/^iwarp-\(siw0 .*"siw0 1\)/inline-\1 inline=4096/p' "$DAT_OVERRIDE" >>"$conf"
 # hold_ms=60000 is longer than any test, and 3000 as long as a program in a slow guest may take to post its first receive.
-sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/patient-\1 hold_ms=3000/p' "$DAT_OVERRIDE" >>"$conf"
+sed -n "s/^iwarp-\(siw0 .*\"siw0 1\)/patient-\1 hold_ms=3000 late_ms=$late_ms/p" "$DAT_OVERRIDE" >>"$conf"
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/hold-\1 hold_ms=60000/p' "$DAT_OVERRIDE" >>"$conf"
 # These quirks tell the provider to treat siw as another device.
 sed -n 's/^iwarp-\(siw0 .*"siw0 1\)/unfenced-\1 hold_ms=60000 quirk=writes_unfenced,reads_unfenced,-fence_reads/p' \

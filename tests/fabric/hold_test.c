@@ -194,31 +194,54 @@ static void thread_that_is_cancelled_as_it_lets_the_requests_go_leaves_no_lock(v
 	API_DTO(pair.a.recv, pair.a.ep, 3, DAT_DTO_SUCCESS, BYTES);
 }
 
+/* The argument is the endpoint that sends. */
 static void *posts_cancelled(void *arg)
 {
+	const struct api_end *sends = arg;
 	DAT_RETURN ret;
 
 	pthread_cancel(pthread_self());
-	ret = api_send(pair.a.ep, &from, 0, BYTES, 2, 0);
+	ret = api_send(sends->ep, &from, 0, BYTES, 2, 0);
 	CHECK_DAT(ret, DAT_SUCCESS);
 	pthread_testcancel();
 	CHECK_FAIL("the thread is not cancelled after the call either");
 	return arg;
 }
 
-static void thread_that_is_cancelled_as_it_posts_leaves_no_lock(void)
+static void post_cancelled(struct api_end *sends)
 {
 	pthread_t thread;
 	void *result;
 
+	REQUIRE(pthread_create(&thread, NULL, posts_cancelled, sends) == 0);
+	REQUIRE(pthread_join(thread, &result) == 0);
+	CHECK(result == PTHREAD_CANCELED);
+}
+
+static void thread_that_is_cancelled_as_it_posts_leaves_no_lock(void)
+{
 	begin();
 	accept_b();
 	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	REQUIRE(pthread_create(&thread, NULL, posts_cancelled, NULL) == 0);
-	REQUIRE(pthread_join(thread, &result) == 0);
-	CHECK(result == PTHREAD_CANCELED);
+	post_cancelled(&pair.a);
 	API_DTO(pair.b.recv, pair.b.ep, 1, DAT_DTO_SUCCESS, BYTES);
 	API_DTO(pair.a.request, pair.a.ep, 2, DAT_DTO_SUCCESS, BYTES);
+}
+
+/* The passive side has posted no receive, so over iWARP its first request sends the accept, which librdmacm does by a write(). */
+static void thread_that_is_cancelled_as_its_post_accepts_leaves_no_lock(void)
+{
+	begin();
+	api_end_make(&pair.a, NULL);
+	api_end_make(&pair.b, NULL);
+	REQUIRE_DAT(api_recv(pair.a.ep, &to, 0, BYTES, 1), DAT_SUCCESS);
+	REQUIRE_DAT(api_connect(pair.a.ep, qual), DAT_SUCCESS);
+	REQUIRE_DAT(dat_cr_accept(api_cr(cr_evd), pair.b.ep, 0, NULL), DAT_SUCCESS);
+	API_CONN(pair.b.connect, pair.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	post_cancelled(&pair.b);
+	API_CONN(pair.a.connect, pair.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	API_DTO(pair.a.recv, pair.a.ep, 1, DAT_DTO_SUCCESS, BYTES);
+	API_DTO(pair.b.request, pair.b.ep, 2, DAT_DTO_SUCCESS, BYTES);
 }
 
 static const struct check_test tests[] = {
@@ -226,6 +249,7 @@ static const struct check_test tests[] = {
 	CHECK_TEST(server_that_speaks_first_and_hangs_up_is_heard),
 	CHECK_TEST(requests_that_still_wait_are_flushed),
 	CHECK_TEST(thread_that_is_cancelled_as_it_posts_leaves_no_lock),
+	CHECK_TEST(thread_that_is_cancelled_as_its_post_accepts_leaves_no_lock),
 	CHECK_END
 };
 

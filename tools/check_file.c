@@ -90,7 +90,7 @@ static void rights_check(struct check *c, const char *path)
 
 static void drop_in_folder_check(struct check *c, const char *file)
 {
-	char *path = cli_text("%s.d", file);
+	char *path = cli_raw("%s.d", file);
 
 	rights_check(c, path);
 	free(path);

@@ -403,6 +403,20 @@ a_file_that_everybody_may_write_is_warned_of()
 	prints "^warn  .*$conf.d: every user of this host may put files into it"
 }
 
+# The file's name is shown with the tab as \x09, and the folder is found by the name that it has.
+a_folder_of_a_name_with_a_tab_is_warned_of_too()
+{
+	local odd=$dir/a$'\t'tab
+	mkdir -p "$odd/dat.conf.d"
+	chmod 777 "$odd/dat.conf.d"
+	printf '%s\n' "$soft0" >"$odd/dat.conf"
+	chmod 644 "$odd/dat.conf"
+	run ./datctl check --timeout 60 "$odd/dat.conf"
+	rm -r "$odd"
+	exits_with 0
+	prints '^warn  .*/a\\x09tab/dat.conf.d: every user of this host may put files into it'
+}
+
 a_repeated_adapter_is_warned_of()
 {
 	check "$soft0" "$soft0"
@@ -639,6 +653,7 @@ tests an_adapter_that_works_is_ok it_says_which_file_is_read_and_why \
 	one_that_registers_nothing_is_named one_that_crashes_is_named_and_spoils_nothing one_that_hangs_is_given_up \
 	one_that_ends_the_program_is_named what_a_library_prints_does_not_reach_the_terminal \
 	a_parameter_that_the_provider_refuses_is_told_in_its_words a_file_that_everybody_may_write_is_warned_of \
+	a_folder_of_a_name_with_a_tab_is_warned_of_too \
 	a_repeated_adapter_is_warned_of an_old_version_is_warned_of a_file_without_an_adapter_fails \
 	an_absent_device_is_named a_port_that_the_device_does_not_have_is_named a_host_without_rdma_says_so \
 	an_interface_without_rdma_says_how_to_get_some \

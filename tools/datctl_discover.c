@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "confedit.h"
@@ -105,12 +106,12 @@ static void port_add(struct finds *finds, const struct rdma_port *p)
 	bool by_netdev = p->netdev[0] != '\0' && !netdev_is_taken(finds, p->netdev);
 
 	if (by_netdev)
-		port_find_add(finds, p, cli_text("%s%s", naming->netdev[p->kind], p->netdev),
-			      cli_text("%s 0", p->netdev));
+		port_find_add(finds, p, cli_raw("%s%s", naming->netdev[p->kind], p->netdev),
+			      cli_raw("%s 0", p->netdev));
 	if (!p->further && (!by_netdev || finds->major == 2))
 		port_find_add(finds, p,
-			      cli_text("%s%s-%u", naming->device[p->kind], p->device, p->port),
-			      cli_text("%s %u", p->device, p->port));
+			      cli_raw("%s%s-%u", naming->device[p->kind], p->device, p->port),
+			      cli_raw("%s %u", p->device, p->port));
 }
 
 static void finds_make(struct finds *finds, const struct devices *devices)
@@ -135,7 +136,7 @@ static void finds_free(struct finds *finds)
 
 static char *line_of(const struct finds *finds, const struct found *f, const char *name)
 {
-	return cli_text("%s %s nonthreadsafe default %s opendat.1.0 \"%s\" \"\"", name,
+	return cli_raw("%s %s nonthreadsafe default %s opendat.1.0 \"%s\" \"\"", name,
 			finds->major == 2 ? "u2.0" : "u1.2", f->library, f->params);
 }
 
@@ -272,11 +273,11 @@ static void missing_add(struct merge *m)
 				      "one a line; see dat.conf(5)."));
 	for (size_t i = 0; i < m->finds->count; i++) {
 		struct found *f = &m->finds->found[i];
-		char *name = cli_text("%s", f->name);
+		char *name = cli_strdup(f->name);
 
 		for (unsigned int n = 2; name_is_used(m, name); n++) {
 			free(name);
-			name = cli_text("%s-%u", f->name, n);
+			name = cli_raw("%s-%u", f->name, n);
 		}
 		if (!f->listed) {
 			confedit_add(&m->edit, cli_text("# %s", f->about));
@@ -326,12 +327,17 @@ static int update(struct finds *finds, const struct devices *devices, const char
 
 /* ---------------------------------------------------------------------------------- printing */
 
+/* Prints a dat.conf, as it is meant to be written into a file; to a terminal it is shown as all text of others. */
 static void text_print(const struct finds *finds)
 {
+	bool shown = isatty(STDOUT_FILENO);
+
 	for (size_t i = 0; i < finds->count; i++) {
 		char *line = line_of(finds, &finds->found[i], finds->found[i].name);
+		char *text = shown ? cli_escape(line) : cli_strdup(line);
 
-		printf("# %s\n%s\n", finds->found[i].about, line);
+		printf("# %s\n%s\n", finds->found[i].about, text);
+		free(text);
 		free(line);
 	}
 }

@@ -155,6 +155,27 @@ what_it_prints_is_a_dat_conf()
 	prints_lines 2
 }
 
+# A driver may name an interface with any byte but a blank, a colon and a slash.
+a_name_is_written_as_it_is_and_shown_escaped()
+{
+	local odd=eth$'\001'$'\xff'
+	host_with_roce
+	device mlx5_1 '1: CA' Ethernet 1
+	ndev mlx5_1 1 "$odd"
+	./datctl discover --root "$root" >"$conf"
+	LC_ALL=C grep -q "^roce-$odd .*\"$odd 0\"" "$conf" || fails 'another name is printed'
+	run ./datctl discover --root "$root" --update "$conf"
+	prints 'needs no change'
+	rm "$conf"
+	run ./datctl discover --root "$root" --update "$conf"
+	prints '^\+roce-eth\\x01\\xff .*"eth\\x01\\xff 0"'
+	LC_ALL=C grep -q "^roce-$odd .*\"$odd 0\"" "$conf" || fails 'another name is written'
+	command -v script >/dev/null || { skips 'script(1) is not here'; return 0; }
+	script -qec true /dev/null >/dev/null 2>&1 || { skips 'script(1) gets no pseudo-terminal here'; return 0; }
+	run script -qec "./datctl discover --root '$root'" /dev/null
+	prints '^roce-eth\\x01\\xff .*"eth\\x01\\xff 0"'
+}
+
 update_adds_what_is_missing_and_keeps_the_rest()
 {
 	host_with_roce
@@ -436,7 +457,8 @@ wrong_usage_exits_with_2()
 
 tests a_host_without_rdma_has_soft0 each_kind_of_port_gets_its_provider each_vlan_of_a_roce_port_gets_a_line \
 	a_bond_gets_one_line_and_each_of_two_ports_its_own two_devices_on_one_interface_get_two_names \
-	what_it_prints_is_a_dat_conf update_adds_what_is_missing_and_keeps_the_rest a_second_update_changes_nothing \
+	what_it_prints_is_a_dat_conf a_name_is_written_as_it_is_and_shown_escaped \
+	update_adds_what_is_missing_and_keeps_the_rest a_second_update_changes_nothing \
 	a_line_whose_device_is_gone_goes_and_comes_back_with_it a_line_is_written_as_it_is \
 	lines_by_OFEDs_name_of_the_provider_go_and_come_as_well \
 	what_is_no_regular_file_is_left_alone \

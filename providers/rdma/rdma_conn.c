@@ -5,13 +5,15 @@
  * of its own events is handled; an endpoint's op returns with its connection detached only when no
  * event of that connection is being handled.
  *
- * A worker is a thread that runs rdma_connect() on a device where this call blocks. Nothing waits
- * for it: if the IA is closed meanwhile, the worker keeps its connection and its reference to the
- * channel, and cleans up. The same applies to a thread that destroys an attempt over iWARP.
+ * A worker is a thread that runs rdma_connect() on a device where this call blocks. If the IA is
+ * closed meanwhile, the worker keeps its connection and its reference to the channel, and cleans up.
+ * The same applies to a thread that destroys an attempt over iWARP.
  * An endpoint that gives up its attempt cancels the worker, because the kernel does not release the
  * queue pair before rdma_connect() has returned; but it does not do so while the peer may be about
  * to answer, because siw loses the peer's listener if a connection ends before siw has accepted it.
- * The service thread does not wait for that time: its timer cancels the worker then.
+ * A thread that frees, resets or disconnects an endpoint waits for that time, HANDSHAKE_US at most.
+ * The service thread does so only if an agent of the program frees an endpoint there; otherwise its
+ * timer cancels the worker then.
  */
 #include "log/limited.h"
 #include "rdma_cm.h"
@@ -256,22 +258,50 @@ void rdma_worker_cancel_locked(struct rdma_conn *conn)
 	conn->connecting = false;
 }
 
+/* Waits for a change of a connection until the worker of this one may be cancelled. Returns ETIMEDOUT then. IA mutex. */
+static int idle_wait_locked(struct rdma_ia *ia, const struct rdma_conn *conn)
+{
+	const struct timespec at = { .tv_sec = (time_t)(conn->handshake_us / 1000000),
+				     .tv_nsec = (long)(conn->handshake_us % 1000000) * 1000 };
+
+	return pthread_cond_timedwait(&ia->idle, &ia->lock, &at);
+}
+
 /*
  * The IA mutex is held, and released while this waits. The connection is detached, and belongs to
  * the caller; or the service thread has ended.
  */
 static void worker_end_locked(struct rdma_conn *conn)
 {
-	const struct timespec at = { .tv_sec = (time_t)(conn->handshake_us / 1000000),
-				     .tv_nsec = (long)(conn->handshake_us % 1000000) * 1000 };
 	int rc = 0;
 
 	while (conn->connecting && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&conn->ia->idle, &conn->ia->lock, &at);
+		rc = idle_wait_locked(conn->ia, conn);
 	rdma_worker_cancel_locked(conn);
 }
 
-void rdma_workers_end(struct rdma_ia *ia)
+void rdma_workers_of_qp_end(struct rdma_ia *ia, uint32_t qpn)
+{
+	struct rdma_conn *conn;
+
+	pthread_mutex_lock(&ia->lock);
+	for (;;) {
+		/* from the head each time: the connection may be freed while this waits */
+		for (conn = ia->conns; conn; conn = conn->next)
+			if (!conn->ep && conn->connecting && conn->param.qp_num == qpn)
+				break;
+		if (!conn)
+			break;
+		if (datp_clock_us() >= conn->handshake_us)
+			rdma_worker_cancel_locked(conn);
+		else
+			idle_wait_locked(ia, conn);
+	}
+	pthread_mutex_unlock(&ia->lock);
+}
+
+/* Cancels, when it may, each worker that the service thread's timer was to cancel. That thread has ended. */
+static void workers_end(struct rdma_ia *ia)
 {
 	pthread_mutex_lock(&ia->lock);
 	/* no connection leaves the list meanwhile, because only the service thread destroys them */
@@ -397,7 +427,7 @@ void rdma_conns_fini(struct rdma_ia *ia)
 	struct rdma_conn *conn, *idle = NULL;
 
 	/* without workers_lock, which a worker takes before it is done */
-	rdma_workers_end(ia);
+	workers_end(ia);
 	pthread_mutex_lock(&workers_lock);
 	pthread_mutex_lock(&ia->lock);
 	while ((conn = ia->conns) != NULL) {

@@ -28,10 +28,10 @@ void rdma_conn_dead(struct rdma_conn *conn);
 bool rdma_id_drop(struct rdma_ia *ia, struct rdma_cm_id *id);
 void rdma_conns_fini(struct rdma_ia *ia);
 /*
- * Cancels, when it may, each worker that the service thread's timer was to cancel. Called by the service thread, which must not
- * wait for its own timer, or when that has ended.
+ * Returns when no worker of a connection that its endpoint has given up is to connect this queue pair any more. Waits until such a
+ * worker may be cancelled, and cancels it.
  */
-void rdma_workers_end(struct rdma_ia *ia);
+void rdma_workers_of_qp_end(struct rdma_ia *ia, uint32_t qpn);
 /* Cancels the worker of a connection that has been detached, unless rdma_connect() has returned. IA mutex. */
 void rdma_worker_cancel_locked(struct rdma_conn *conn);
 /*

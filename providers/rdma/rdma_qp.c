@@ -502,9 +502,12 @@ static void qp_unmake(struct rdma_ep *ep)
 		rdma_cqset_watch(ep->send_set, -1);
 	rdma_qp_stop_if_begun(ep);
 	await_owed(ep);
-	/* the kernel waits for the worker of an attempt with this queue pair; an agent of the program may be here */
-	if (datp_loop_inside(&ia->base))
-		rdma_workers_end(ia);
+	/*
+	 * The kernel waits for the worker of an attempt with this queue pair. A worker that has not called the kernel yet would
+	 * connect the next queue pair that gets the same number. This may be the service thread, in an agent of the program, so
+	 * its timer does not end the worker.
+	 */
+	rdma_workers_of_qp_end(ia, ep->qpn);
 	datp_lock(&ep->base.lock);
 	ep->qp = NULL;
 	datp_unlock(&ep->base.lock);

@@ -134,6 +134,16 @@ static void attempt_that_times_out_does_not_hold_up_the_service_thread(void)
 	CHECK_EQ_INT(atomic_load(&waits), 0);
 }
 
+/* The next queue pair may get the same number, and a worker that has not called the kernel yet would connect that one. */
+static void queue_pair_of_an_attempt_that_has_timed_out_stays_until_the_cut_off(void)
+{
+	uint64_t since = attempt_times_out();
+
+	REQUIRE_DAT(dat_ep_reset(ended.ep), DAT_SUCCESS);
+	CHECK(check_now_ms() - since >= HANDSHAKE_MS);
+	sem_wait(&twist.open);
+}
+
 /* The adapter is closed before the service thread would have cut the attempt off. */
 static void attempt_that_has_timed_out_is_cut_off_by_the_end_of_its_adapter(void)
 {
@@ -281,6 +291,7 @@ static void route_has_a_time_and_a_number_of_attempts_of_its_own(void)
 static const struct check_test iw_tests[] = {
 	CHECK_TEST(attempt_is_not_cut_off_while_the_peer_may_be_answering),
 	CHECK_TEST(attempt_that_times_out_does_not_hold_up_the_service_thread),
+	CHECK_TEST(queue_pair_of_an_attempt_that_has_timed_out_stays_until_the_cut_off),
 	CHECK_TEST(attempt_that_has_timed_out_is_cut_off_by_the_end_of_its_adapter),
 	CHECK_TEST(attempt_takes_a_thread_where_it_may_block),
 	CHECK_END

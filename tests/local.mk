@@ -12,6 +12,7 @@
 #   soft-hasty         a peer has one second to open a connection, and a tenth of a second to answer
 #   soft-hasty-bounce  the kernel copies nothing, and a peer has a tenth of a second to answer
 #   soft-impatient     a peer has a tenth of a second to answer, but as long as usual to open a connection
+#   soft-unhurried     a peer has three seconds to open a connection, and a tenth of a second to answer
 #   soft-memory        memory=shared
 #   soft-patient       a peer has a minute to answer
 #   soft-none          allow=none
@@ -75,6 +76,7 @@ tests/dat.conf: Makefile
 		echo 'soft-strict u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "strict=on" ""'; \
 		echo 'soft-hasty-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off peer_timeout=100" ""'; \
 		echo 'soft-impatient u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "peer_timeout=100" ""'; \
+		echo 'soft-unhurried u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "handshake_timeout=3000 peer_timeout=100" ""'; \
 		echo 'soft-unsealed u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "share=unsealed" ""'; \
 		echo 'soft-memory u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "memory=shared" ""'; \
 		echo 'soft-bounce u1.2 nonthreadsafe default $(abs_top_builddir)/.libs/libdatsoft.so opendat.1.0 "cma=off eager_limit=8192" ""'; \

@@ -36,6 +36,7 @@
  */
 #define TEARDOWN_GRACE_MS 20
 #define ENDS_LEAST	  16u /* such a part of the bound each connection of a peer is awaited, however many there are */
+#define TRIED_SOCKETS	  16u /* of a peer, to tell it of an end */
 #define PUT_OFF_BOUNDS	  4u /* so many peers may hold up the last messages of another for the whole bound */
 
 static struct soft_cq *evd_cq(struct soft_ia *ia, struct datp_evd *evd)
@@ -115,18 +116,25 @@ static bool send_over(struct soft_ep *ep, struct soft_socket *sock, const struct
 	return sock && soft_socket_send_by(sock, msg, &ep->end_msg);
 }
 
-/* Sends it over one socket of a peer's list. Returns false if all of them have hung up. soft_ia.lock */
+/*
+ * Sends it over one of the first sockets of a peer's list. Returns false if these have hung up: a peer may hang up very many, and
+ * each of their connections comes here. soft_ia.lock
+ */
 static bool send_over_any(struct soft_ep *ep, struct soft_socket *list, const struct soft_msg *msg)
 {
-	while (list && !send_over(ep, list, msg))
-		list = list->next_of_peer;
-	return list != NULL;
+	for (unsigned int n = 0; list && n < TRIED_SOCKETS; list = list->next_of_peer, n++)
+		if (send_over(ep, list, msg))
+			return true;
+	return false;
 }
 
 void soft_ep_send_msg(struct soft_ep *ep, const struct soft_msg *msg)
 {
 	struct soft_ia *ia = soft_ia(ep->base.obj.ia);
 
+	/* acquire: see peer_mark_dead(). All connections of the peer end then, and each would try all its sockets in vain */
+	if (atomic_load_explicit(&ep->peer->dead, memory_order_acquire))
+		return;
 	datp_lock(&ia->lock);
 	/*
 	 * The active side may have hung up the socket of the set-up while this process was stopped before it read the RTU, and then

@@ -101,17 +101,20 @@ static bool async_stays_locked(const struct async *async)
 	return obj_get(NULL, async->evd, DATP_EVD) && !is_closing(async->evd->obj.ia) && obj_gen(&async->evd->obj) == async->gen;
 }
 
-static struct datp_evd *async_hold_locked(DAT_EVD_HANDLE handle)
+/* core.lock */
+static bool async_hold_locked(DAT_EVD_HANDLE handle, struct async *async)
 {
-	struct datp_evd *evd = obj_hold(NULL, handle, DATP_EVD);
-
+	async->evd = obj_get(NULL, handle, DATP_EVD);
+	if (!async->evd)
+		return false;
+	async->gen = obj_gen(&async->evd->obj);
 	/* the reference to an EVD that may be freed already is left to it */
-	if (!evd || is_closing(evd->obj.ia))
-		return NULL;
-	if (evd->flags & DAT_EVD_ASYNC_FLAG)
-		return evd;
-	obj_drop(evd);
-	return NULL;
+	if (!obj_hold(NULL, handle, DATP_EVD) || !async_stays_locked(async))
+		return false;
+	if (async->evd->flags & DAT_EVD_ASYNC_FLAG)
+		return true;
+	obj_drop(async->evd);
+	return false;
 }
 
 /* Holds the EVD that the consumer names for its asynchronous events, if it names one. */
@@ -121,9 +124,8 @@ static enum datp_err async_hold(DAT_EVD_HANDLE handle, struct async *async)
 	if (handle == DAT_HANDLE_NULL || handle == DAT_EVD_ASYNC_EXISTS)
 		return DATP_OK;
 	datp_lock(&core.lock);
-	async->evd = async_hold_locked(handle);
-	if (async->evd)
-		async->gen = obj_gen(&async->evd->obj);
+	if (!async_hold_locked(handle, async))
+		async->evd = NULL;
 	datp_unlock(&core.lock);
 	return async->evd ? DATP_OK : DATP_ERR_HANDLE_EVD_ASYNC;
 }

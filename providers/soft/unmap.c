@@ -63,8 +63,12 @@ void soft_unmap_later(struct soft_unmap *mapping)
 
 void soft_unmap_forked(void)
 {
-	/* a thread that does not exist here may have been changing the list: what is in it stays mapped in this process */
+	/*
+	 * If another thread had the lock when this one forked, that thread does not exist here, and may have been changing the list.
+	 * What is in it stays mapped in this process
+	 */
+	(void)datp_trylock(&unmaps.lock);
 	unmaps.first = NULL;
 	unmaps.runs = false;
-	atomic_store_explicit(&unmaps.lock, 0, memory_order_relaxed);
+	datp_unlock(&unmaps.lock);
 }

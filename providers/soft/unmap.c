@@ -64,8 +64,8 @@ void soft_unmap_later(struct soft_unmap *mapping)
 void soft_unmap_forked(void)
 {
 	/*
-	 * If another thread had the lock when this one forked, that thread does not exist here, and may have been changing the list.
-	 * What is in it stays mapped in this process
+	 * If another thread had the lock when this one forked, that thread does not exist here, and may have been changing the
+	 * list. What is in it stays mapped in this process
 	 */
 	(void)datp_trylock(&unmaps.lock);
 	unmaps.first = NULL;

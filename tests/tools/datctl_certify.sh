@@ -113,8 +113,10 @@ what_it_runs_ends_with_it()
 		kill -$signal "$datctl"
 		wait "$datctl" 2>/dev/null
 		pid=$(cat "$dir/begun") || fails 'datperf has not begun'
-		goes_away "$pid" || fails "datperf goes on after SIG$signal"
-		kill "$pid" 2>/dev/null
+		if ! goes_away "$pid"; then
+			kill "$pid"
+			fails "datperf goes on after SIG$signal"
+		fi
 	done
 }
 

@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE
 #include "errand.h"
-#include "bound.h"
 #include "run.h"
 #include <datp/timer.h>
 #include <limits.h>
@@ -16,8 +15,6 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define LOOK_US 50000u /* how often a thread that waits looks at the clock */
 
 enum errand_state { ERRAND_RUNS, ERRAND_DONE, ERRAND_LEFT, ERRAND_ENDED };
 
@@ -97,18 +94,6 @@ void soft_errand_wait(struct soft_errand *errand, uint64_t us)
 
 		syscall(SYS_futex, &errand->state, FUTEX_WAIT_PRIVATE, ERRAND_RUNS, &rest, NULL, 0);
 	}
-}
-
-bool soft_errand_await(struct soft_errand *errand, const struct soft_ia *ia)
-{
-	uint64_t until = soft_bound(ia), looked = soft_now_ms();
-
-	while (!soft_errand_is_done(errand)) {
-		soft_errand_wait(errand, LOOK_US);
-		if (soft_bound_over(&until, &looked) && soft_errand_leave(errand))
-			return false;
-	}
-	return true;
 }
 
 void soft_errand_end(struct soft_errand *errand)

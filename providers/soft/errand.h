@@ -25,15 +25,10 @@ struct soft_errand {
 bool soft_errand_start(struct soft_errand *errand);
 /* Returns true if it is done. The record is the caller's again, who calls soft_errand_end(). */
 bool soft_errand_is_done(struct soft_errand *errand);
-/*
- * Leaves the errand behind: nobody waits for it any more, and the record stays the errand's. Returns false if it is done, or if the
- * plugin cannot be kept in memory for it.
- */
+/* Leaves the errand behind: nobody waits for it any more, and the record stays the errand's. Returns false if it is done. */
 bool soft_errand_leave(struct soft_errand *errand);
 /* Waits for it, so many microseconds at most. It goes on if it is not done then. */
 void soft_errand_wait(struct soft_errand *errand, uint64_t us);
-/* Waits within the bound of the adapter. Returns true if it is done; otherwise it has been left behind. */
-bool soft_errand_await(struct soft_errand *errand, const struct soft_ia *ia);
 /* Returns true if an errand that was left behind has ended meanwhile. */
 bool soft_errand_has_ended(struct soft_errand *errand);
 /* Gives up the caller's reference to an errand that is done or was left behind. The last reference frees the record. */

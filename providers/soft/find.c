@@ -492,7 +492,7 @@ void soft_find_fini(struct soft_peer *peer)
 
 	if (!f)
 		return;
-	if (soft_errand_leave(&f->errand) || (!soft_errand_is_done(&f->errand) && !soft_errand_await(&f->errand, peer->ia)))
+	if (soft_errand_leave(&f->errand))
 		peer->search.finder = NULL; /* it stays in the adapter's list */
 	else
 		drop(answer_take_locked(peer));

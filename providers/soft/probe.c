@@ -379,12 +379,6 @@ void soft_probes_look(struct soft_ia *ia)
 		start_next(ia);
 }
 
-static void await_errand(struct soft_errand *errand, const struct soft_ia *ia)
-{
-	if (!soft_errand_leave(errand) && !soft_errand_is_done(errand))
-		(void)soft_errand_await(errand, ia);
-}
-
 void soft_probes_fini(struct soft_ia *ia)
 {
 	struct soft_probe *probe;
@@ -393,7 +387,7 @@ void soft_probes_fini(struct soft_ia *ia)
 	while ((probe = ia->probes)) {
 		datp_timer_cancel(&ia->base, &probe->limit);
 		if (probe->state == PROBE_RUNS)
-			await_errand(&probe->question->errand, ia);
+			(void)soft_errand_leave(&probe->question->errand);
 		probe_free(probe);
 	}
 }

@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,13 +201,29 @@ void api_end_free(struct api_end *end)
 	CHECK_DAT(dat_evd_free(end->connect), DAT_SUCCESS);
 }
 
-void *api_memory(size_t size)
+static void *memory_hold(void *mem, size_t size)
 {
-	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
 	REQUIRE(mem != MAP_FAILED && held.memory_count < MEMORIES);
 	held.memories[held.memory_count].mem = mem;
 	held.memories[held.memory_count++].size = size;
+	return mem;
+}
+
+void *api_memory(size_t size)
+{
+	return memory_hold(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), size);
+}
+
+void *api_mappable_memory(size_t size)
+{
+	int fd = memfd_create("opendat-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *mem;
+
+	REQUIRE(fd >= 0);
+	REQUIRE(ftruncate(fd, (off_t)size) == 0);
+	REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+	mem = memory_hold(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), size);
+	close(fd);
 	return mem;
 }
 

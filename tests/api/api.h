@@ -92,6 +92,7 @@ void api_end_free(struct api_end *end);
 struct api_buf api_buf(size_t size, DAT_MEM_PRIV_FLAGS privileges);
 struct api_buf api_buf_in(DAT_PZ_HANDLE pz, void *mem, size_t size, DAT_MEM_PRIV_FLAGS privileges);
 void *api_memory(size_t size); /* zeroed, page aligned, freed with the IA */
+void *api_mappable_memory(size_t size); /* the same, in a file that a peer may map */
 DAT_PSP_HANDLE api_listen(DAT_EVD_HANDLE cr_evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual);
 DAT_CONN_QUAL api_free_qual(DAT_EVD_HANDLE cr_evd); /* no program listens there, or will by chance */
 

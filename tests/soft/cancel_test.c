@@ -3,12 +3,10 @@
  * A thread that has been cancelled posts or dequeues. Such calls hold locks, so the cancellation takes effect in none of them: each
  * returns, and the thread ends at its own next cancellation point.
  */
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -78,25 +76,11 @@ static void post_that_wakes_the_service_thread_returns(void)
 
 /* ------------------------------------------------------------------ a region is mapped */
 
-static struct api_buf mappable_buf(void)
-{
-	int fd = memfd_create("opendat-cancel-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	unsigned char *mem;
-
-	REQUIRE(fd >= 0);
-	REQUIRE(ftruncate(fd, SIZE) == 0);
-	REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
-	mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	REQUIRE(mem != MAP_FAILED);
-	close(fd);
-	return api_buf_in(api.pz, mem, SIZE, DAT_MEM_PRIV_ALL_FLAG);
-}
-
 static void serve(bool mappable)
 {
 	DAT_EVD_HANDLE cr = api_evd(8, DAT_EVD_CR_FLAG);
 
-	buf = mappable ? mappable_buf() : api_buf(SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	buf = api_buf_in(api.pz, mappable ? api_mappable_memory(SIZE) : api_memory(SIZE), SIZE, DAT_MEM_PRIV_ALL_FLAG);
 	api_end_make(&own, NULL);
 	api_offer_make(&offer, cr, &buf);
 	check_put(CHECK_PARENT, &offer, sizeof(offer));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An adapter with strict=on punishes what RDMA hardware punishes; see providers/soft/strict.h. */
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -21,17 +19,8 @@ static void setup(void)
 /* Memory that a peer can map, into which RDMA requests could take the short way (exec_short.h), which has none of these checks. */
 static void setup_mappable(void)
 {
-	int fd = memfd_create("opendat-strict-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	unsigned char *mem;
-
-	REQUIRE(fd >= 0);
-	REQUIRE(ftruncate(fd, SIZE) == 0);
-	REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
-	mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	REQUIRE(mem != MAP_FAILED);
-	close(fd);
 	api_open_as((char *)(uintptr_t)"soft-strict");
-	buf = api_buf_in(api.pz, mem, SIZE, DAT_MEM_PRIV_ALL_FLAG);
+	buf = api_buf_in(api.pz, api_mappable_memory(SIZE), SIZE, DAT_MEM_PRIV_ALL_FLAG);
 }
 
 static void pair_with_queue(DAT_COUNT requests)

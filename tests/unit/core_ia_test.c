@@ -167,15 +167,20 @@ static void close_the_owner(void)
 	ia = DAT_HANDLE_NULL;
 }
 
-/* As another thread may, when this one has looked at the EVD. */
-static void closing_the_owner_of_an_async_evd_while_another_ia_opens_with_it_ends_the_open(void)
+/* An IA is opened with the async EVD, and `meanwhile` is called when this thread has looked at that, as another one may call it. */
+static void open_fails_if(void (*meanwhile)(void))
 {
 	DAT_IA_HANDLE other = DAT_HANDLE_NULL;
 	DAT_EVD_HANDLE evd = async;
 
-	null_in_ia_open = close_the_owner;
+	null_in_ia_open = meanwhile;
 	CHECK_DAT(dat->ia_open_func(name, 8, &evd, &other), DAT_INVALID_HANDLE);
 	CHECK(other == DAT_HANDLE_NULL);
+}
+
+static void closing_the_owner_of_an_async_evd_while_another_ia_opens_with_it_ends_the_open(void)
+{
+	open_fails_if(close_the_owner);
 	CHECK_EQ_INT(null_counts.ias, 0);
 }
 
@@ -196,12 +201,7 @@ static void close_the_owner_and_use_its_place(void)
 
 static void an_async_evd_in_the_place_of_one_that_was_freed_is_another_one(void)
 {
-	DAT_IA_HANDLE other = DAT_HANDLE_NULL;
-	DAT_EVD_HANDLE evd = async;
-
-	null_in_ia_open = close_the_owner_and_use_its_place;
-	CHECK_DAT(dat->ia_open_func(name, 8, &evd, &other), DAT_INVALID_HANDLE);
-	CHECK(other == DAT_HANDLE_NULL);
+	open_fails_if(close_the_owner_and_use_its_place);
 	CHECK_EQ_INT(null_counts.ias, 1);
 	CHECK_EQ_INT(((struct datp_obj *)async)->users, 1);
 }

@@ -386,10 +386,10 @@ static void honest_peer_may_connect_as_often_as_it_likes(void)
 }
 
 /* Whatever a process pretends to be, it costs this one few descriptors when it has no connection. */
-static void connections_that_have_ended_leave_few_descriptors(void)
+static void leave_few_descriptors(void (*come)(void *rounds), int first)
 {
-	int first = 40, rounds = 200, before;
-	pid_t attacker = check_fork(come_as_many, &rounds), later = check_fork(victim_later_peer, NULL);
+	int rounds = 200, before;
+	pid_t attacker = check_fork(come, &rounds), later = check_fork(victim_later_peer, NULL);
 
 	victim_opens();
 	victim_tells(attacker);
@@ -402,20 +402,14 @@ static void connections_that_have_ended_leave_few_descriptors(void)
 	check_join(attacker);
 }
 
+static void connections_that_have_ended_leave_few_descriptors(void)
+{
+	leave_few_descriptors(come_as_many, 40);
+}
+
 static void connections_of_one_adapter_leave_few_descriptors(void)
 {
-	int first = 10, rounds = 200, before;
-	pid_t attacker = check_fork(come_often_as_one, &rounds), later = check_fork(victim_later_peer, NULL);
-
-	victim_opens();
-	victim_tells(attacker);
-	serve_rounds(first);
-	before = api_descriptors();
-	serve_rounds(rounds - first);
-	CHECK(api_descriptors() < before + 10);
-	victim_serves_later(later);
-	check_signal(attacker);
-	check_join(attacker);
+	leave_few_descriptors(come_often_as_one, 10);
 }
 
 /* The victim gives the other side a second to hang up. */

@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct soft_ia;
-
 /* The first member of a record that malloc() has made, which belongs to the errand until that is done. */
 struct soft_errand {
 	pthread_t thread;
